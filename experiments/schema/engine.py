@@ -1,0 +1,81 @@
+"""Config group ``engine``: which engine, pinned to one version, and the settings a study controls.
+
+Settings are typed per engine; ``settings`` of another engine are refused at composition.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from experiments.schema.roles import context_field, key_field, variable_field
+
+
+class EnvironmentKind(StrEnum):
+    platform = "platform"  # the environment Assay itself runs in (torch only)
+    venv = "venv"
+    container = "container"
+    url = "url"
+
+
+class Reuse(StrEnum):
+    fresh = "fresh"
+    shared = "shared"
+
+
+class TorchWeights(StrEnum):
+    packed = "packed"
+    dequantized = "dequantized"
+
+
+class OutOfBlocks(StrEnum):
+    """What happens when the KV blocks run out in mid-decode."""
+
+    wait = "wait"
+    preempt = "preempt"
+
+
+@dataclass
+class EngineEnvironment:
+    kind: EnvironmentKind = key_field(EnvironmentKind.platform)
+    lock_sha256: str | None = key_field(None)
+    image_digest: str | None = key_field(None)
+    url: str | None = context_field(None)
+
+
+@dataclass
+class TorchSettings:
+    """The small instrumented server over transformers.
+
+    ``max_batch`` requests decode together; a step takes at most ``token_budget`` tokens, prompts are
+    cut to fit (chunked prefill); the KV cache is ``kv_blocks`` blocks of ``block_tokens`` tokens.
+    """
+
+    weights: TorchWeights = variable_field(TorchWeights.dequantized)
+    dtype: str = variable_field("float32")
+    kv_dtype: str = variable_field("float32")
+    max_batch: int = variable_field(8)
+    token_budget: int = variable_field(256)
+    block_tokens: int = variable_field(16)
+    kv_blocks: int = variable_field(1024)
+    max_length: int = variable_field(4096)
+    when_out_of_blocks: OutOfBlocks = variable_field(OutOfBlocks.preempt)
+    threads: int = variable_field(2)
+
+
+@dataclass
+class EngineConfig:
+    key: str = key_field()
+    version: str = key_field()
+    environment: EngineEnvironment = key_field(EngineEnvironment)
+    reuse: Reuse = key_field(Reuse.fresh)
+    ready_timeout_s: float = context_field(180.0)
+    stop_timeout_s: float = context_field(10.0)
+    settings: Any = (
+        key_field()
+    )  # one of the typed settings below, chosen by the group file's own schema
+
+
+@dataclass
+class TorchEngineConfig(EngineConfig):
+    key: str = key_field("torch")
+    settings: TorchSettings = key_field(TorchSettings)

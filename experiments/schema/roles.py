@@ -1,0 +1,39 @@
+"""What a declared field is for when two declarations are compared.
+
+``key``      names the thing measured; a difference makes another series.
+``variable`` is what a study moves on purpose; a difference is a declared one.
+``context``  is recorded for the reader (names, notes); it enters no digest.
+``reading``  is observed, never declared; it never keys anything.
+"""
+
+from dataclasses import field
+from enum import StrEnum
+from typing import Any
+
+MISSING: Any = "???"  # OmegaConf's mark for "must be declared"
+
+
+class Role(StrEnum):
+    key = "key"
+    variable = "variable"
+    context = "context"
+    reading = "reading"
+
+
+def key_field(default: Any = MISSING) -> Any:
+    return _field(Role.key, default)
+
+
+def variable_field(default: Any = MISSING) -> Any:
+    return _field(Role.variable, default)
+
+
+def context_field(default: Any = MISSING) -> Any:
+    return _field(Role.context, default)
+
+
+def _field(role: Role, default: Any) -> Any:
+    metadata = {"role": role.value}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)

@@ -1,0 +1,175 @@
+"""The shape of an interpretation: what the CLI prints, the API serves and the pages show.
+
+Absent values are null with a reason. Times are ns in the clock domain of their row.
+"""
+
+from typing import Any, TypedDict
+
+from runners.protocol.documents import Gap, IdentityItem
+
+
+class MetricValue(TypedDict, total=False):
+    """One metric of one attempt. ``special`` is nan | inf | -inf when the value is not finite."""
+
+    value: float | int | None
+    unit: str
+    absent: str | None
+    special: str
+
+
+class AttemptReading(TypedDict):
+    attempt_id: str
+    request_id: str | None
+    task_id: str | None
+    session_id: str | None
+    model_call_id: str | None
+    retry_of: str | None
+    segment: str | None
+    case: str | None
+    client_state: str
+    failure: str | None
+    timestamps_ns: dict[str, int | None]
+    counts: dict[str, int | None]
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    text: str
+    reasoning_text: str
+    tool_calls: list[dict[str, str | None]]
+    finish_reason: str | None
+    chunk_times_ns: list[int]
+    chunk_tokens: list[int | None]
+    metrics: dict[str, MetricValue]
+
+
+class Aggregate(TypedDict, total=False):
+    rule: str
+    statistic: str
+    value: float | None
+    special: str
+    unit: str
+    interval: list[float] | None
+    interval_kind: str | None
+    percentile_rule: str | None
+    n: int
+    of: int
+    population: str
+    denominator: str
+    perspective: str
+    clock_domain: str
+    limited_by: str
+    absent: str | None
+
+
+class LedgerRow(TypedDict):
+    subject: str
+    subject_type: str
+    ids: dict[str, str | None]
+    state: str
+    from_ns: int | None
+    to_ns: int | None
+    clock_domain: str
+    error_ns: int
+    evidence: str | None  # "file:line" into the bundle, or null
+    level: str
+    detail: str | None  # for resources: the release level; for others: why
+
+
+class Ledgers(TypedDict):
+    client: list[LedgerRow]
+    server: list[LedgerRow]
+    task: list[LedgerRow]
+    resource: list[LedgerRow]
+
+
+class Reconciliation(TypedDict):
+    offered: int
+    created: int
+    sent: int
+    received: int | None
+    completed: int
+    failed: int
+    timeout: int
+    cancelled: int
+    rejected: int
+    unfinalised: int
+    differences: list[str]  # each difference explained, or "unexplained: ..."
+
+
+class Interval(TypedDict):
+    """One interval of a lane; ``origin`` is measured | derived | simulated | unknown."""
+
+    name: str
+    start_event: str
+    end_event: str
+    from_ns: int
+    to_ns: int
+    on_path: bool
+    origin: str
+
+
+class Lane(TypedDict):
+    """The intervals of one attempt in one clock domain, with the sum cross-check."""
+
+    attempt_id: str
+    perspective: str
+    clock_domain: str
+    intervals: list[Interval]
+    sum_ns: int | None
+    end_minus_start_ns: int | None
+    cross_check: bool | None
+    rejected: list[str]  # overlapping or nested intervals left out of the sum
+
+
+class GhostLoad(TypedDict):
+    """Server time after the client gave up, split by evidence; null parts are unknown."""
+
+    attempt_id: str
+    from_ns: int
+    to_ns: int | None
+    total_ns: int | None
+    computing_ns: int | None
+    queueing_ns: int | None
+    holding_ns: int | None
+    kv_byte_s: float | None
+    absent: str | None
+
+
+class CancelCheck(TypedDict):
+    """The five checks of a cancellation and the release level reached."""
+
+    attempt_id: str
+    check: str
+    result: str  # "held" | "not held" | "not evidenced"
+    value: str | None
+    evidence: str | None
+
+
+class ResidualRow(TypedDict):
+    quantity: str
+    conditions: dict[str, Any]
+    predicted: float | None
+    range: list[float] | None
+    bound: float | None
+    measured: float | None
+    unit: str
+    layer: str
+    relative: float | None
+    class_: str  # written as "class" in JSON
+    validity: str
+    reason: str | None
+    overturned_by: str
+
+
+class InterpretationDocument(TypedDict):
+    definition_version: str
+    bundle_digest: str | None
+    attempts: list[AttemptReading]
+    aggregates: list[Aggregate]
+    ledgers: Ledgers
+    reconciliation: Reconciliation
+    lanes: list[Lane]
+    ghost_load: list[GhostLoad]
+    cancel_checks: list[CancelCheck]
+    identity: list[IdentityItem]
+    residuals: list[dict[str, Any]]
+    gaps: list[Gap]

@@ -1,0 +1,75 @@
+"""What every engine adapter provides. Adapters are strangers to each other and know no platform."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from runners.protocol.documents import IdentityItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchPlan:
+    """How to start the engine process. ``command`` is a list, never a shell line."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    base_url: str  # http://127.0.0.1:PORT
+    events_file: Path | None  # the engine's own event log, if it writes one
+    clock_domain: str | None  # of the engine's own stamps; null if unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchContext:
+    """Folders and ports a launch may use. All paths are absolute."""
+
+    spec: Mapping[str, Any]  # the frozen RunSpec
+    artifact_files: Mapping[str, Path]  # declared path -> verified file on disk
+    bundle: Path
+    scratch: Path
+    port: int
+    execution_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceContext:
+    """What an adapter may read to state the run's identity, after the engine has stopped or while it runs."""
+
+    spec: Mapping[str, Any]
+    bundle: Path
+    base_url: str
+    server_info: Mapping[str, Any] | None
+    version: str | None
+
+
+class EngineAdapter(Protocol):
+    """One engine. All methods are synchronous and quick, but for the network calls of ``profile_*``."""
+
+    key: str
+
+    def environment_problem(self, spec: Mapping[str, Any]) -> str | None:
+        """What this machine lacks to start the pinned engine, with the command to get it; None if nothing."""
+
+    def launch(self, context: LaunchContext) -> LaunchPlan:
+        """The command line and environment, from typed settings alone."""
+
+    def health_path(self) -> str:
+        """A path that answers 200 when ready and generates nothing."""
+
+    def version_path(self) -> str:
+        """A path whose JSON body holds ``version``."""
+
+    def info_path(self) -> str | None:
+        """A path with the resolved configuration as JSON, or None."""
+
+    def metrics_path(self) -> str | None:
+        """A Prometheus text path, or None."""
+
+    def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
+        """Method, path and JSON body that start a trace, or None if the engine offers none."""
+
+    def profile_stop(self) -> tuple[str, str, Mapping[str, Any]] | None:
+        """Method, path and JSON body that stop it; the trace is then in the bundle's trace folder."""
+
+    def identity(self, context: EvidenceContext) -> list[IdentityItem]:
+        """The eight items with their evidence; an item without evidence keeps ``ran`` null and says why."""

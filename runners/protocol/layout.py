@@ -1,0 +1,76 @@
+"""The files of a bundle and of an execution's working folder. Paths are relative, with forward slashes."""
+
+from enum import StrEnum
+
+FORMAT_VERSION = 1
+
+MANIFEST = "manifest.json"
+MANIFEST_DIGEST = "manifest.sha256"
+SPEC = "spec.json"
+PREDICTIONS = "predictions.json"
+IDENTITY = "identity.json"
+OBSERVATION = "observation.json"
+CLOCKS = "clocks.json"
+SESSION = "session.jsonl"
+PLAN = "plan.parquet"
+PROMPTS = "prompts.parquet"
+ATTEMPTS = "attempts.parquet"
+WIRE_FOLDER = "wire"
+ENGINE_LOG = "engine.log"
+ENGINE_EVENTS = "engine_events.jsonl"
+SCRAPES = "scrapes.parquet"
+TELEMETRY = "telemetry.parquet"
+TRACE_FOLDER = "trace"
+PACKAGES = "packages.json"
+ERROR = "error.json"
+
+# Beside the bundle, never in it: the working folder of a live execution.
+BUNDLE_FOLDER = "bundle"
+SEGMENTS_FOLDER = "segments"  # Arrow IPC streams, <stream>-<worker>-<number>.arrows
+PROGRESS = "progress.jsonl"
+CONTEXT = "context.json"
+KEEPER_FOLDER = "keeper"
+
+
+class FileClass(StrEnum):
+    """Why a file is in the bundle; export may withhold ``content`` and ``wire`` by class."""
+
+    declaration = "declaration"
+    prediction = "prediction"
+    identity = "identity"
+    observation = "observation"
+    plan = "plan"
+    content = "content"
+    wire = "wire"
+    client = "client"
+    engine = "engine"
+    telemetry = "telemetry"
+    trace = "trace"
+
+
+FILE_CLASSES: dict[str, FileClass] = {
+    SPEC: FileClass.declaration,
+    PREDICTIONS: FileClass.prediction,
+    IDENTITY: FileClass.identity,
+    OBSERVATION: FileClass.observation,
+    CLOCKS: FileClass.observation,
+    SESSION: FileClass.observation,
+    PACKAGES: FileClass.identity,
+    ERROR: FileClass.observation,
+    PLAN: FileClass.plan,
+    PROMPTS: FileClass.content,
+    ATTEMPTS: FileClass.client,
+    ENGINE_LOG: FileClass.engine,
+    ENGINE_EVENTS: FileClass.engine,
+    SCRAPES: FileClass.engine,
+    TELEMETRY: FileClass.telemetry,
+}
+
+
+def file_class(path: str) -> FileClass:
+    """The class of a bundle file by its path; an unlisted top-level file is an observation."""
+    if path.startswith(WIRE_FOLDER + "/"):
+        return FileClass.wire
+    if path.startswith(TRACE_FOLDER + "/"):
+        return FileClass.trace
+    return FILE_CLASSES.get(path, FileClass.observation)

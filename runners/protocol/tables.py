@@ -1,0 +1,111 @@
+"""Arrow schemas of a bundle's tables. All ``*_ns`` are absolute times of the run's client clock domain."""
+
+import pyarrow as pa
+
+PLAN = pa.schema(
+    [
+        ("sequence", pa.int32()),
+        ("phase", pa.string()),
+        ("segment", pa.string()),
+        ("case", pa.string()),  # archive case name, or null
+        ("task_id", pa.string()),
+        ("session_id", pa.string()),
+        ("request_id", pa.string()),
+        ("model_call_id", pa.string()),
+        ("call_type", pa.string()),
+        ("endpoint", pa.string()),  # chat | completions
+        ("offset_ns", pa.int64()),  # from the start of its segment; null in a closed loop
+        ("slot", pa.int32()),  # closed loop: which worker sends it; null in an open loop
+        ("prompt_ref", pa.string()),  # sha256 of the canonical JSON of the messages
+        ("input_sha256", pa.string()),  # sha256 of the input token ids as little-endian int32
+        ("input_tokens", pa.int32()),
+        ("output_cap", pa.int32()),
+        ("sampling_seed", pa.int64()),
+        ("temperature", pa.float64()),
+        ("top_p", pa.float64()),
+        ("top_k", pa.int32()),
+        ("stop", pa.list_(pa.string())),
+        ("ignore_eos", pa.bool_()),
+        ("cancel_after_chunks", pa.int32()),
+        ("cancel_after_ns", pa.int64()),
+    ]
+)
+
+PROMPTS = pa.schema(
+    [
+        ("prompt_ref", pa.string()),
+        ("messages", pa.string()),  # canonical JSON
+        ("expanded", pa.string()),  # after the chat template
+        ("token_ids", pa.list_(pa.int32())),
+        ("tokenizer_sha256", pa.string()),
+        ("chat_template_sha256", pa.string()),
+    ]
+)
+
+ATTEMPTS = pa.schema(
+    [
+        ("attempt_id", pa.string()),
+        ("request_id", pa.string()),
+        ("task_id", pa.string()),
+        ("session_id", pa.string()),
+        ("model_call_id", pa.string()),
+        ("retry_of", pa.string()),
+        ("phase", pa.string()),
+        ("segment", pa.string()),
+        ("case", pa.string()),
+        ("sequence", pa.int32()),
+        ("worker", pa.int32()),
+        ("scheduled_ns", pa.int64()),  # null in a closed loop
+        ("created_ns", pa.int64()),
+        ("connect_start_ns", pa.int64()),
+        ("connected_ns", pa.int64()),
+        ("sent_ns", pa.int64()),
+        ("first_byte_ns", pa.int64()),
+        ("ended_ns", pa.int64()),
+        ("end", pa.string()),  # WireKind: closed | timeout | cancel | error; null while open
+        ("detail", pa.string()),  # for timeout: which wait; for error: the transport's words
+        ("status", pa.int32()),
+        ("connection_id", pa.int32()),
+        ("connection_reused", pa.bool_()),
+        ("bytes_received", pa.int64()),
+        ("output_cap", pa.int32()),
+    ]
+)
+
+# One row per socket read, raw: response head, chunked framing and all.
+WIRE = pa.schema(
+    [
+        ("attempt_id", pa.string()),
+        ("t_ns", pa.int64()),
+        ("data", pa.binary()),
+    ]
+)
+
+SCRAPES = pa.schema(
+    [
+        ("t_ns", pa.int64()),
+        ("duration_ns", pa.int64()),
+        ("source", pa.string()),  # "/metrics"
+        ("status", pa.int32()),
+        ("body", pa.string()),
+        ("error", pa.string()),
+    ]
+)
+
+TELEMETRY = pa.schema(
+    [
+        ("t_ns", pa.int64()),
+        ("subject", pa.string()),  # host | client | engine | process name
+        ("pid", pa.int32()),
+        ("metric", pa.string()),  # cpu_s, rss_bytes, page_faults, available_bytes, ...
+        ("value", pa.float64()),
+        ("unit", pa.string()),
+    ]
+)
+
+STREAMS: dict[str, pa.Schema] = {
+    "attempts": ATTEMPTS,
+    "wire": WIRE,
+    "scrapes": SCRAPES,
+    "telemetry": TELEMETRY,
+}
