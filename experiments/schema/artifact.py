@@ -7,7 +7,7 @@ Everything here is verified against the bytes on disk before an engine starts.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from experiments.schema.roles import context_field, key_field
+from experiments.schema.roles import context_field, key_field, unknown_field
 
 
 class SourceKind(StrEnum):
@@ -40,13 +40,17 @@ class ArtifactSource:
     version: str | None = key_field(None)
     wheel_sha256: str | None = key_field(None)
     path: str | None = context_field(None)
-    upstream_repository: str | None = key_field(None)
-    upstream_revision: str | None = key_field(None)
+    upstream_repository: str | None = unknown_field()
+    upstream_revision: str | None = unknown_field()
 
 
 @dataclass
 class ArtifactParent:
-    """For a converted artifact: what it was made from, how, and by which tools."""
+    """For a converted artifact: what it was made from, how, and by which tools.
+
+    ``digest`` is the parent's artifact digest, ``tools`` maps each tool to its version. Null as a whole says
+    that no parent is claimed; a quantized file of unknown making is then a gap, never a filled-in parent.
+    """
 
     digest: str = key_field()
     recipe: str = key_field()
@@ -110,7 +114,8 @@ class ScaleFactors:
 class Precision:
     """One of the four precisions. ``dtype`` alone is not a description: say all of it.
 
-    ``granularity`` is tensor | channel | block | none; ``bits`` are stored bits per element without scales.
+    ``granularity`` is tensor | channel | token | block | none; ``bits`` are stored bits per element without
+    scales. ``excluded_layers`` are name patterns, ``excluded_dtypes`` the dtype of each of them.
     """
 
     dtype: str = key_field()
@@ -118,7 +123,7 @@ class Precision:
     granularity: str = key_field()
     scale: ScaleFactors | None = key_field(None)
     excluded_layers: list[str] = key_field(list)
-    excluded_dtype: str | None = key_field(None)
+    excluded_dtypes: dict[str, str] = key_field(dict)
 
 
 @dataclass
@@ -131,7 +136,10 @@ class Precisions:
 
 @dataclass
 class TokenizerIdentity:
-    """``sha256`` is over the canonical JSON of vocabulary, merges, types and special ids."""
+    """``sha256`` is over the canonical JSON of vocabulary, merges, types, special ids and splitting rules.
+
+    The document that is hashed is made by ``runners.artifacts.tokenizer``.
+    """
 
     sha256: str = key_field()
     vocabulary: int = key_field()
@@ -142,6 +150,8 @@ class TokenizerIdentity:
 
 @dataclass
 class ChatTemplateIdentity:
+    """``sha256`` is over the template's text in UTF-8; the other fields are a reader's description of it."""
+
     sha256: str = key_field()
     version: str = key_field()
     roles: str = key_field()

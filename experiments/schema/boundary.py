@@ -7,6 +7,8 @@ from experiments.schema.roles import key_field
 
 @dataclass
 class ExternalDependency:
+    """``mocked``: its variability lies outside the experiment; ``fixed_delay_s`` stands in for it."""
+
     name: str = key_field()
     mocked: bool = key_field(False)
     fixed_delay_s: float | None = key_field(None)
@@ -20,6 +22,5 @@ class BoundaryConfig:
     dependency_accounting: str = key_field()
     tool_assumption: str = key_field()
     exclusions: list[str] = key_field(list)
-    buffering: dict[str, str] = key_field(
-        dict
-    )  # per hop: response buffering, compression, chunk granularity
+    # per hop: response buffering, compression, chunk granularity
+    buffering: dict[str, str] = key_field(dict)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from experiments.schema.roles import key_field
+from experiments.schema.roles import context_field, key_field
 
 
 @dataclass
@@ -15,7 +15,7 @@ class ServiceLevel:
 
 @dataclass
 class ContractConfig:
-    name: str = key_field()
+    name: str = context_field()
     deadline_s: float | None = key_field(None)
     required_branches: int = key_field(1)
     all_branches_required: bool = key_field(True)

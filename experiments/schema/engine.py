@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from experiments.schema.roles import context_field, key_field, variable_field
+from experiments.schema.roles import context_field, key_field, unknown_field, variable_field
 
 
 class EnvironmentKind(StrEnum):
@@ -37,7 +37,7 @@ class OutOfBlocks(StrEnum):
 @dataclass
 class EngineEnvironment:
     kind: EnvironmentKind = key_field(EnvironmentKind.platform)
-    lock_sha256: str | None = key_field(None)
+    lock_sha256: str | None = unknown_field()
     image_digest: str | None = key_field(None)
     url: str | None = context_field(None)
 
@@ -70,12 +70,14 @@ class EngineConfig:
     reuse: Reuse = key_field(Reuse.fresh)
     ready_timeout_s: float = context_field(180.0)
     stop_timeout_s: float = context_field(10.0)
-    settings: Any = (
-        key_field()
-    )  # one of the typed settings below, chosen by the group file's own schema
+    port: int | None = context_field(None)  # null: a free port is taken
+    settings: Any = key_field()  # typed by the engine's own schema in ENGINE_SCHEMAS
 
 
 @dataclass
 class TorchEngineConfig(EngineConfig):
     key: str = key_field("torch")
     settings: TorchSettings = key_field(TorchSettings)
+
+
+ENGINE_SCHEMAS: dict[str, type[EngineConfig]] = {"torch": TorchEngineConfig}

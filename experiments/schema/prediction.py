@@ -9,6 +9,5 @@ from experiments.schema.roles import context_field, key_field
 class PredictionConfig:
     enabled: bool = context_field(True)
     coverage: float = key_field(0.9)
-    measure_device: bool = context_field(
-        True
-    )  # take a micro-benchmark when none is stored for this host
+    # take a micro-benchmark when none is stored for this host
+    measure_device: bool = context_field(True)

@@ -1,9 +1,12 @@
-"""What a declared field is for when two declarations are compared.
+"""What a declared field is for when two declarations are compared, and what its null means.
 
 ``key``      names the thing measured; a difference makes another series.
 ``variable`` is what a study moves on purpose; a difference is a declared one.
 ``context``  is recorded for the reader (names, notes); it enters no digest.
 ``reading``  is observed, never declared; it never keys anything.
+
+A null means "none here" (no cancel rule, no expert layers) unless the field was made by ``unknown_field``:
+then it means "not known", and unknown never equals unknown.
 """
 
 from dataclasses import field
@@ -26,6 +29,11 @@ def key_field(default: Any = MISSING) -> Any:
 
 def variable_field(default: Any = MISSING) -> Any:
     return _field(Role.variable, default)
+
+
+def unknown_field() -> Any:
+    """A key whose value may not be known: null is unknown, a gap, and is never filled."""
+    return field(default=None, metadata={"role": Role.key.value, "null": "unknown"})
 
 
 def context_field(default: Any = MISSING) -> Any:

@@ -27,6 +27,8 @@ class RootConfig:
     workload: WorkloadConfig = key_field(WorkloadConfig)
     load: LoadConfig = key_field(LoadConfig)
     contract: ContractConfig = key_field(ContractConfig)
-    prediction: PredictionConfig = key_field(PredictionConfig)
+    prediction: PredictionConfig = context_field(
+        PredictionConfig
+    )  # stated about a run, no part of it
     evidence: EvidenceConfig = key_field(EvidenceConfig)
     boundary: BoundaryConfig = key_field(BoundaryConfig)

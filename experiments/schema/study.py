@@ -1,9 +1,12 @@
-"""Config group ``study``: the question asked, and how its runs are ordered."""
+"""Config group ``study``: the question asked, and how its runs are ordered.
+
+All of it is context: it says why and in which order runs are made, not what one of them is.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from experiments.schema.roles import context_field, key_field
+from experiments.schema.roles import context_field
 
 
 class SweepOrder(StrEnum):
@@ -18,6 +21,6 @@ class StudyConfig:
     question: str = context_field("")
     notes: str = context_field("")
     tags: list[str] = context_field(list)
-    seed: int = key_field(0)
+    seed: int = context_field(0)  # of the run order
     repetitions: int = context_field(1)
     order: SweepOrder = context_field(SweepOrder.seeded)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from experiments.schema.roles import key_field, variable_field
+from experiments.schema.roles import context_field, key_field, variable_field
 
 
 class Structure(StrEnum):
@@ -58,9 +58,13 @@ class ArchiveCase:
 
 @dataclass
 class WorkloadConfig:
-    """``input_tokens`` and ``output_tokens`` are per request; input is exact after template and tokenizer."""
+    """``input_tokens`` and ``output_tokens`` are per request; input is exact after template and tokenizer.
 
-    name: str = key_field()
+    With ``prompt_source: text`` each entry of ``texts`` is sent once, in order, and ``input_tokens`` is the
+    most that one of them may take. ``shared_prefix_tokens`` counts tokens of the message's own content.
+    """
+
+    name: str = context_field()
     structure: Structure = key_field(Structure.single_turn)
     call_type: CallType = key_field(CallType.generation)
     context_location: ContextLocation = key_field(ContextLocation.client)

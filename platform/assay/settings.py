@@ -3,19 +3,30 @@
 ASSAY_HOME          where state lives (default: ``var/`` of the checkout)
 ASSAY_DATABASE_URL  postgresql://user@host:port/name; unset means SQLite below ASSAY_HOME
 ASSAY_REDIS_URL     redis://host:port/0; unset means a filesystem broker below ASSAY_HOME
-ASSAY_SECRET_KEY    required outside the embedded mode
-ASSAY_HOSTS         comma-separated host names; unset means loopback only
+ASSAY_HOSTS         comma-separated host names; unset means loopback only, signed in as the local user
+ASSAY_SECRET_KEY    required when ASSAY_HOSTS is set
+ASSAY_PLAIN_HTTP    1: served without TLS on a trusted network; cookies are then not marked secure
+ASSAY_BEHIND_PROXY  1: a proxy of yours terminates TLS and sets X-Forwarded-Proto
+ASSAY_LEASE_S       how long a run survives without a sign of life of its worker (default 30)
+ASSAY_HEARTBEAT_S   how often a worker gives one (default 5)
+ASSAY_QUEUES        device kinds that workers here serve: cpu,cuda (default: what this machine has)
 """
 
 import os
 import secrets
+import sys
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
-ROOT = Path(__file__).resolve().parents[2]
-HOME = Path(os.environ.get("ASSAY_HOME", ROOT / "var")).resolve()
+from assay.archive.paths import CHECKOUT as ROOT
+from assay.archive.paths import home_from_environment
+
+HOME = home_from_environment().root
 EMBEDDED = "ASSAY_HOSTS" not in os.environ
+SECRET_KEY_FILE = "secret_key"
+REDIS_URL = os.environ.get("ASSAY_REDIS_URL") or None
+PLAIN_HTTP = EMBEDDED or os.environ.get("ASSAY_PLAIN_HTTP") == "1"
 
 
 def _secret_key() -> str:
@@ -23,12 +34,11 @@ def _secret_key() -> str:
         return value
     if not EMBEDDED:
         raise RuntimeError("ASSAY_SECRET_KEY is not set; it is required when ASSAY_HOSTS is set")
-    path = HOME / "secret_key"
-    if not path.exists():
-        HOME.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(50), encoding="ascii")
-    return path.read_text(encoding="ascii")
+    path = HOME / SECRET_KEY_FILE
+    if path.exists():
+        return path.read_text(encoding="ascii")
+    # A command signs nothing that outlives it; the dashboard makes the file before it starts.
+    return secrets.token_urlsafe(50)
 
 
 def _database() -> dict[str, Any]:
@@ -40,9 +50,11 @@ def _database() -> dict[str, Any]:
             "NAME": parts.path.lstrip("/"),
             "USER": unquote(parts.username or ""),
             "PASSWORD": unquote(parts.password or ""),
-            "HOST": parts.hostname or "",
+            # ?host=/folder names a Unix socket, as libpq has it
+            "HOST": parts.hostname or parse_qs(parts.query).get("host", [""])[0],
             "PORT": str(parts.port or ""),
             "CONN_MAX_AGE": 60,
+            "CONN_HEALTH_CHECKS": True,
         }
     return {
         "ENGINE": "django.db.backends.sqlite3",
@@ -58,9 +70,9 @@ def _database() -> dict[str, Any]:
 
 SECRET_KEY = _secret_key()
 DEBUG = False
-ALLOWED_HOSTS = (
-    ["127.0.0.1", "localhost", "[::1]"] if EMBEDDED else os.environ["ASSAY_HOSTS"].split(",")
-)
+HOSTS = [h.strip() for h in os.environ.get("ASSAY_HOSTS", "").split(",") if h.strip()]
+LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+ALLOWED_HOSTS = LOOPBACK_HOSTS if EMBEDDED else HOSTS
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -80,11 +92,13 @@ MIGRATION_MODULES = {app: f"migrations.{app}" for app in MODEL_APPS}
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "assay.pages.middleware.content_security_policy",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "assay.pages.middleware.require_login",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -109,6 +123,47 @@ TEMPLATES = [
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
-STATIC_URL = "static/"
+STATIC_URL = "/static/"
 STATIC_ROOT = HOME / "static"
 STATICFILES_DIRS = [ROOT / "frontend" / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "assay.pages.finders.PlotlyFinder",
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not PLAIN_HTTP
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_TRUSTED_ORIGINS = [] if PLAIN_HTTP else [f"https://{h}" for h in HOSTS]
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_HSTS_SECONDS = 0 if PLAIN_HTTP else 30 * 24 * 3600
+if os.environ.get("ASSAY_BEHIND_PROXY") == "1":
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+LEASE_S = float(os.environ.get("ASSAY_LEASE_S", "30"))
+HEARTBEAT_S = float(os.environ.get("ASSAY_HEARTBEAT_S", "5"))
+POLL_S = float(os.environ.get("ASSAY_POLL_S", "5"))
+# Which device kinds the workers of this machine serve.
+QUEUES = [q for q in os.environ.get("ASSAY_QUEUES", "").split(",") if q] or (
+    ["cpu", "cuda"] if Path("/dev/nvidia0").exists() else ["cpu"]
+)
+# Both are started as processes of their own: engines and Polars never load in a web or Celery process.
+RUNNER_COMMAND = [sys.executable, "-P", "-m", "runners"]
+INTERPRETER_COMMAND = [sys.executable, "-P", "-m", "assay.archive.interpretation"]
+SUBPROCESS_PATH = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+ARTIFACT_ROOTS = [Path(p) for p in os.environ.get("ASSAY_ARTIFACT_ROOTS", "").split(":") if p]
+SECRET_NAMES = [n for n in os.environ.get("ASSAY_SECRET_NAMES", "").split(",") if n]

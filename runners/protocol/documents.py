@@ -173,6 +173,13 @@ class RunContext(TypedDict):
     token: str
     artifact_roots: list[str]
     secret_names: list[str]  # names of environment variables whose values never reach a file
+    # Added by ``prepare`` to the copy in context.json, beside the bundle:
+    port: NotRequired[int]  # of the engine, seen free on 127.0.0.1
+    artifact_files: NotRequired[
+        dict[str, str]
+    ]  # declared path -> absolute path of the verified file
+    spec_digest: NotRequired[str]
+    plan_digest: NotRequired[str]
 
 
 class RunRequest(TypedDict):

@@ -1,26 +1,16 @@
 """Errors of the runner, each with the exit code it ends in."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What is wrong: the field, the value seen, the values allowed, what to do."""
-
-    field: str
-    seen: str
-    allowed: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.field}: {self.seen} (allowed: {self.allowed}). {self.remedy}"
+from experiments.errors import Finding as Finding  # one word, one class
 
 
 class RunnerError(Exception):
+    """``finding`` is the first of ``findings``; a refusal may hold several."""
+
     exit_code = 1
 
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(str(finding))
+    def __init__(self, finding: Finding, *more: Finding) -> None:
+        self.findings = (finding, *more)
+        super().__init__("\n".join(str(f) for f in self.findings))
         self.finding = finding
 
 

@@ -27,6 +27,9 @@ class SessionEvent(StrEnum):
     identified = "identified"
     phase_start = "phase_start"
     phase_end = "phase_end"
+    segment_end = (
+        "segment_end"  # {"segment", "report"}: what the drive of one segment says of itself
+    )
     stop = "stop"
     release_check = "release_check"
     gap = "gap"

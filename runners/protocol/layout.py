@@ -6,6 +6,9 @@ FORMAT_VERSION = 1
 
 MANIFEST = "manifest.json"
 MANIFEST_DIGEST = "manifest.sha256"
+WITHHELD = (
+    "withheld.json"  # beside the manifest, outside its digest: which blobs were left out, and why
+)
 SPEC = "spec.json"
 PREDICTIONS = "predictions.json"
 IDENTITY = "identity.json"
@@ -22,6 +25,10 @@ SCRAPES = "scrapes.parquet"
 TELEMETRY = "telemetry.parquet"
 TRACE_FOLDER = "trace"
 PACKAGES = "packages.json"
+HOST = "host.json"  # facts and readings of the machine
+SERVER_INFO = "server_info.json"  # the engine's own echo of its configuration, as it came
+ENGINE_LOG_TIMES = "engine_log_times.jsonl"  # {"offset", "t_ns"}: when the byte at offset was read
+REDACTIONS = "redactions.json"  # every replaced secret: file, place and rule
 ERROR = "error.json"
 
 # Beside the bundle, never in it: the working folder of a live execution.
@@ -48,6 +55,9 @@ class FileClass(StrEnum):
     trace = "trace"
 
 
+# Only these may be absent from a bundle that still verifies.
+WITHHOLDABLE = frozenset({FileClass.content, FileClass.wire})
+
 FILE_CLASSES: dict[str, FileClass] = {
     SPEC: FileClass.declaration,
     PREDICTIONS: FileClass.prediction,
@@ -56,6 +66,10 @@ FILE_CLASSES: dict[str, FileClass] = {
     CLOCKS: FileClass.observation,
     SESSION: FileClass.observation,
     PACKAGES: FileClass.identity,
+    HOST: FileClass.identity,
+    SERVER_INFO: FileClass.identity,
+    REDACTIONS: FileClass.observation,
+    ENGINE_LOG_TIMES: FileClass.engine,
     ERROR: FileClass.observation,
     PLAN: FileClass.plan,
     PROMPTS: FileClass.content,

@@ -1,7 +1,9 @@
 """Build and check the manifest of a bundle folder.
 
 The manifest is canonical JSON (RFC 8785); ``manifest.sha256`` holds the sha256 of its bytes, which is the
-bundle digest. Verification compares raw bytes and names changed, missing and extra files.
+bundle digest. Verification compares raw bytes and names changed, missing and extra files. A blob of a
+withholdable class may be absent if ``withheld.json``, which lies outside the digest, lists it: the manifest
+still pins its digest, so nothing else can take its place.
 """
 
 import hashlib
@@ -46,10 +48,12 @@ def canonical(document: Any) -> bytes:
 
 
 def bundle_files(folder: Path) -> list[str]:
-    """Every file of the bundle except the manifest's own two, sorted by path."""
-    own = {layout.MANIFEST, layout.MANIFEST_DIGEST}
+    """Every file of the bundle except the manifest's own two and ``withheld.json``, sorted by path."""
+    own = {layout.MANIFEST, layout.MANIFEST_DIGEST, layout.WITHHELD}
     found = (
-        p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() or p.is_symlink()
+        p.relative_to(folder).as_posix()
+        for p in folder.rglob("*")
+        if p.is_symlink() or not p.is_dir()
     )
     return sorted(set(found) - own)
 
@@ -84,6 +88,23 @@ def read(folder: Path) -> dict[str, Any]:
     return document
 
 
+def withhold(folder: Path, *, classes: frozenset[layout.FileClass], reason: str) -> list[str]:
+    """Remove the blobs of ``classes`` from a copy of a bundle and say so in ``withheld.json``.
+
+    The manifest stays as it is, so the bundle digest does not change. Returns the paths left out.
+    Raises ValueError for a class that a bundle cannot do without.
+    """
+    if refused := classes - layout.WITHHOLDABLE:
+        allowed = ", ".join(sorted(layout.WITHHOLDABLE))
+        raise ValueError(f"class {', '.join(sorted(refused))} cannot be withheld (only {allowed})")
+    entries = [e for e in read(folder)["files"] if e["class"] in classes]
+    listed = [{**e, "reason": reason} for e in entries]
+    for entry in entries:
+        (folder / entry["path"]).unlink(missing_ok=True)
+    (folder / layout.WITHHELD).write_bytes(canonical({"withheld": listed}))
+    return [str(e["path"]) for e in entries]
+
+
 def verify(folder: Path) -> Verification:
     """Compare every byte of a bundle folder with its manifest. Reads nothing outside ``folder``."""
     problems: list[str] = []
@@ -91,7 +112,7 @@ def verify(folder: Path) -> Verification:
         body = (folder / layout.MANIFEST).read_bytes()
         stated = (folder / layout.MANIFEST_DIGEST).read_text(encoding="ascii").strip()
         manifest = json.loads(body)
-        entries = {str(e["path"]): e for e in manifest["files"]}
+        entries = {str(e["path"]): _Entry.parse(e) for e in manifest["files"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         return Verification(
             bundle_digest=None,
@@ -106,36 +127,71 @@ def verify(folder: Path) -> Verification:
             f"{layout.MANIFEST}: changed (sha256 {actual}, {layout.MANIFEST_DIGEST} says {stated})"
         )
     present = set(bundle_files(folder))
-    withheld = tuple(sorted(p for p, e in entries.items() if e.get("withheld")))
+    listed = _withheld_paths(folder, problems)
+    absent = tuple(sorted(listed & set(entries) - present))
     total = 0
     for path, entry in sorted(entries.items()):
-        problem, size = _check(folder, path, entry, present)
+        problem, size = _check(folder, path, entry, present=present, listed=listed)
         total += size
         if problem:
             problems.append(problem)
     problems.extend(
         f"{path}: extra (not in the manifest)" for path in sorted(present - set(entries))
     )
+    problems.extend(
+        f"{path}: listed in {layout.WITHHELD} but not in the manifest"
+        for path in sorted(listed - set(entries))
+    )
     return Verification(
         bundle_digest=actual,
         checked=len(entries),
         bytes=total,
         problems=tuple(problems),
-        withheld=withheld,
+        withheld=absent,
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    bytes: int
+    sha256: str
+    file_class: str
+
+    @classmethod
+    def parse(cls, entry: dict[str, Any]) -> "_Entry":
+        return cls(
+            bytes=int(entry["bytes"]),
+            sha256=str(entry["sha256"]),
+            file_class=str(entry.get("class", "")),
+        )
+
+
+def _withheld_paths(folder: Path, problems: list[str]) -> set[str]:
+    path = folder / layout.WITHHELD
+    if path.is_symlink() or not path.exists():
+        return set()
+    try:
+        return {str(e["path"]) for e in json.loads(path.read_bytes())["withheld"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        problems.append(f"{layout.WITHHELD}: unreadable ({error})")
+        return set()
+
+
 def _check(
-    folder: Path, path: str, entry: dict[str, Any], present: set[str]
+    folder: Path, path: str, entry: _Entry, *, present: set[str], listed: set[str]
 ) -> tuple[str | None, int]:
     if path.startswith("/") or ".." in path.split("/"):
         return f"{path}: a path outside the bundle", 0
     if path not in present:
-        return (None if entry.get("withheld") else f"{path}: missing"), 0
+        if path not in listed:
+            return f"{path}: missing", 0
+        if entry.file_class not in layout.WITHHOLDABLE:
+            return f"{path}: missing (a file of class {entry.file_class} cannot be withheld)", 0
+        return None, 0
     target = folder / path
-    if target.is_symlink():
-        return f"{path}: a symbolic link, not a file", 0
+    if target.is_symlink() or not target.is_file():
+        return f"{path}: a link or special file, not a file", 0
     digest, size = sha256_of(target), target.stat().st_size
-    if digest != entry["sha256"] or size != entry["bytes"]:
-        return f"{path}: changed (sha256 {digest}, manifest says {entry['sha256']})", size
+    if digest != entry.sha256 or size != entry.bytes:
+        return f"{path}: changed (sha256 {digest}, manifest says {entry.sha256})", size
     return None, size

@@ -59,7 +59,9 @@ ATTEMPTS = pa.schema(
         ("created_ns", pa.int64()),
         ("connect_start_ns", pa.int64()),
         ("connected_ns", pa.int64()),
-        ("sent_ns", pa.int64()),
+        ("sent_ns", pa.int64()),  # right after the write; see runners/load/client.py
+        # when the kernel had taken the last request byte: sent_ns if at once, null if never
+        ("drained_ns", pa.int64()),
         ("first_byte_ns", pa.int64()),
         ("ended_ns", pa.int64()),
         ("end", pa.string()),  # WireKind: closed | timeout | cancel | error; null while open

@@ -39,6 +39,13 @@ class AttemptReading(TypedDict):
     chunk_times_ns: list[int]
     chunk_tokens: list[int | None]
     metrics: dict[str, MetricValue]
+    classes: dict[str, int]  # events by content class; an event may be in several
+    choices: list[dict[str, str | int | None]]  # only when the reply had more than one
+    refusal_text: str
+    late: dict[str, int]  # what arrived after the client had given up: bytes, content_chunks
+    status: int | None
+    clock_domain: str
+    absent: dict[str, str]  # null field -> why
 
 
 class Aggregate(TypedDict, total=False):
@@ -58,6 +65,7 @@ class Aggregate(TypedDict, total=False):
     clock_domain: str
     limited_by: str
     absent: str | None
+    window_ns: list[int]
 
 
 class LedgerRow(TypedDict):
@@ -131,6 +139,7 @@ class GhostLoad(TypedDict):
     queueing_ns: int | None
     holding_ns: int | None
     kv_byte_s: float | None
+    error_ns: int | None  # half-width of the window's length when it spans two clock domains
     absent: str | None
 
 
@@ -173,3 +182,8 @@ class InterpretationDocument(TypedDict):
     identity: list[IdentityItem]
     residuals: list[dict[str, Any]]
     gaps: list[Gap]
+    ledger_counts: dict[str, dict[str, int]]  # ledger -> final state -> subjects
+    contract: dict[str, Any]  # name, origin (declared | implied), and what it asks
+    retries: dict[str, Any]
+    windows: list[dict[str, Any]]  # over which rates were taken
+    observed: dict[str, Any]  # counts of server record, iterations, unreadable lines

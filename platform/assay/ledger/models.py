@@ -48,6 +48,8 @@ class Run(models.Model):
     engine_key = models.CharField(max_length=40, db_index=True)
     engine_version = models.CharField(max_length=60)
     device_name = models.CharField(max_length=120)
+    queue = models.CharField(max_length=20, default="cpu")  # the spec's device.kind
+    reserved_by = models.CharField(max_length=200, blank=True)  # an inline run keeps its own runs
     state = models.CharField(
         max_length=12,
         choices=[(s.value, s.value) for s in RunState],
@@ -103,6 +105,19 @@ class Interpretation(models.Model):
         ]
 
 
+class Quarantined(models.Model):
+    """Something that could not be trusted or came too late: kept aside with its reason, never dropped."""
+
+    id = models.UUIDField(primary_key=True)  # UUIDv7
+    execution_id = models.UUIDField(null=True)
+    run_id = models.UUIDField(null=True)
+    bundle_digest = models.CharField(max_length=64, blank=True)
+    reason = models.TextField()
+    problems = models.JSONField(default=list)  # the files, each with what is wrong
+    folder = models.CharField(max_length=500)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+
 class MeasureKind(models.TextChoices):
     """SQLite stores NaN as NULL, so the kind of a value is a column of its own."""
 
@@ -129,10 +144,10 @@ class Measure(models.Model):
     interval_kind = models.CharField(max_length=60, blank=True)
     n = models.PositiveIntegerField()
     of = models.PositiveIntegerField()
-    population = models.CharField(max_length=120)
+    population = models.TextField()
     perspective = models.CharField(max_length=10)
     limited_by = models.CharField(max_length=2)
-    absent = models.CharField(max_length=300, blank=True)
+    absent = models.TextField(blank=True)
 
     class Meta:
         indexes = [models.Index(fields=["rule", "statistic"])]
@@ -153,9 +168,9 @@ class GapEntry(models.Model):
     interpretation = models.ForeignKey(
         Interpretation, on_delete=models.CASCADE, related_name="gaps"
     )
-    what = models.CharField(max_length=300)
-    affects = models.CharField(max_length=300)
-    needed = models.CharField(max_length=300)
+    what = models.TextField()
+    affects = models.TextField()
+    needed = models.TextField()
     state = models.CharField(max_length=12)
 
 
@@ -177,4 +192,4 @@ class Residual(models.Model):
     relative = models.FloatField(null=True)
     klass = models.CharField(max_length=24)
     validity = models.CharField(max_length=14)
-    reason = models.CharField(max_length=400, blank=True)
+    reason = models.TextField(blank=True)

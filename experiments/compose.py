@@ -1,0 +1,237 @@
+"""Compose a declaration from the config groups with Hydra, strictly, and never instantiate anything.
+
+This is the one place that touches Hydra's process-wide state, under a lock. Overrides are checked before
+Hydra sees them; the composed tree is searched unresolved for anything that is not plain data, and merged
+once more onto the root schema and each group's own schema, so that no key or type slips through.
+"""
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
+
+from experiments.composed import Composed
+from experiments.errors import Finding, Refusal, refuse
+from experiments.overrides import Cell, cells, unknown_key
+from experiments.plain import forbidden
+from experiments.schema import fields
+from experiments.schema.engine import ENGINE_SCHEMAS
+from experiments.schema.root import RootConfig
+from experiments.userfiles import read_choices
+
+CONF = Path(__file__).resolve().parent / "conf"
+ROOT_FILE = "root"
+GROUPS = tuple(m.name for m in fields.members(RootConfig) if m.name != "schema_version")
+
+# What OmegaConf raises, beside its own errors, when an override sets a field where no node is.
+_ODD_ERRORS = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+_hydra_lock = threading.Lock()
+
+
+def compose(overrides: Sequence[str], *, studies: Path | None = None) -> Composed:
+    """One declaration. ``studies`` is a folder of further group files. Raises Refusal, naming each field."""
+    return _compose(overrides, studies=studies, sweep=False)[0]
+
+
+def compose_sweep(overrides: Sequence[str], *, studies: Path | None = None) -> list[Composed]:
+    """Every cell of a sweep (``-m``), in the order written; ``plan`` puts them in their run order."""
+    return _compose(overrides, studies=studies, sweep=True)
+
+
+def choices(*, studies: Path | None = None) -> dict[str, list[str]]:
+    """Config group -> the names that can be chosen for it."""
+    shipped = {group: sorted(p.stem for p in (CONF / group).glob("*.yaml")) for group in GROUPS}
+    own = read_choices(studies, shipped) if studies is not None else {}
+    return {group: sorted([*names, *own.get(group, [])]) for group, names in shipped.items()}
+
+
+def _compose(overrides: Sequence[str], *, studies: Path | None, sweep: bool) -> list[Composed]:
+    groups = choices(studies=studies)
+    found = cells(overrides, groups=groups, sweep=sweep)
+    with _hydra_lock:
+        _register_schemas()
+        with initialize_config_dir(str(CONF), job_name="assay", version_base="1.3"):
+            return [_one(cell, groups, studies) for cell in found]
+
+
+def _register_schemas() -> None:
+    store = ConfigStore.instance()
+    store.store(name="root_schema", node=RootConfig, provider="assay")
+    for key, schema in ENGINE_SCHEMAS.items():
+        store.store(group="engine", name=f"{key}_schema", node=schema, provider="assay")
+
+
+def _one(cell: Cell, groups: Mapping[str, Collection[str]], studies: Path | None) -> Composed:
+    try:
+        tree = hydra_compose(
+            ROOT_FILE, overrides=_inside(cell.overrides, studies), return_hydra_config=True
+        )
+        picked = OmegaConf.to_container(tree.hydra.runtime.choices)
+        document = OmegaConf.to_container(
+            OmegaConf.masked_copy(tree, [str(k) for k in tree if k != "hydra"])
+        )
+    except (HydraException, OmegaConfBaseException) as error:
+        raise _refusal(error, cell) from error
+    except _ODD_ERRORS as error:
+        raise _no_such_node(cell, studies) from error
+    assert isinstance(document, dict)
+    assert isinstance(picked, dict)
+    return Composed(
+        document=_typed(_plain(document)),
+        overrides=cell.overrides,
+        choices={g: str(picked[g]) for g in groups if picked.get(g) is not None},
+        moved=cell.moved,
+    )
+
+
+def _inside(overrides: Sequence[str], studies: Path | None) -> list[str]:
+    """The overrides as Hydra gets them, with the user's folder on its search path."""
+    if studies is None:
+        return list(overrides)
+    quoted = str(studies.resolve()).replace("'", "\\'")
+    return [*overrides, f"hydra.searchpath=['file://{quoted}']"]
+
+
+def _no_such_node(cell: Cell, studies: Path | None) -> Refusal:
+    """Which override sets a field below a node that is null, or a list entry that is not there."""
+    keys = {o: o.partition("=")[0] for o in cell.overrides}
+    chosen = [o for o, key in keys.items() if key in GROUPS]
+    base = OmegaConf.to_container(hydra_compose(ROOT_FILE, overrides=_inside(chosen, studies)))
+    findings = []
+    for written, key in keys.items():
+        node: Any = base
+        parts = key.split(".")
+        for depth, part in enumerate(parts):
+            node = _step(node, part)
+            if node is None and (depth + 1 < len(parts) or "{" in written):
+                findings.append(
+                    Finding(
+                        field=".".join(parts[: depth + 1]),
+                        seen=written,
+                        allowed="a node that the chosen file holds",
+                        remedy="It is null or absent there; write it whole in a group file of your own.",
+                    )
+                )
+                break
+    return Refusal(
+        findings
+        or [
+            Finding(
+                field="declaration",
+                seen=" ".join(cell.overrides),
+                allowed="overrides that fit the chosen files",
+                remedy="Set the fields one by one, or write a group file.",
+            )
+        ]
+    )
+
+
+def _step(node: Any, part: str) -> Any:
+    if isinstance(node, Mapping):
+        return node.get(part)
+    if isinstance(node, list) and part.isdigit() and int(part) < len(node):
+        return node[int(part)]
+    return None
+
+
+def _typed(document: dict[str, Any]) -> dict[str, Any]:
+    """The document once more through the root schema and the engine's own, with nothing missing."""
+    if findings := [
+        Finding(
+            field=path,
+            seen=value,
+            allowed="plain values",
+            remedy="Nothing is resolved or instantiated; write the value itself.",
+        )
+        for path, value in forbidden(document)
+    ]:
+        raise Refusal(findings)
+    engine = document.get("engine")
+    key = engine.get("key") if isinstance(engine, dict) else None
+    schema = ENGINE_SCHEMAS.get(str(key))
+    if schema is None:
+        raise refuse(
+            field="engine.key",
+            seen=key,
+            allowed=", ".join(ENGINE_SCHEMAS),
+            remedy="Choose an engine group file.",
+        )
+    if strangers := [unknown_key(path) for path in fields.unknown_keys(document)]:
+        raise Refusal(strangers)
+    try:
+        rest: dict[Any, Any] = {**document, "engine": None}
+        merged = OmegaConf.merge(OmegaConf.structured(RootConfig), rest)
+        typed = OmegaConf.merge(OmegaConf.structured(schema), engine)
+    except OmegaConfBaseException as error:
+        raise _refusal(error, None) from error
+    missing = [
+        *(str(k) for k in OmegaConf.missing_keys(merged)),
+        *(f"engine.{k}" for k in OmegaConf.missing_keys(typed)),
+    ]
+    if missing:
+        raise Refusal([_missing(path) for path in sorted(missing)])
+    whole = _plain(OmegaConf.to_container(merged, resolve=False))
+    whole["engine"] = _plain(OmegaConf.to_container(typed, resolve=False))
+    return dict(whole)
+
+
+def _missing(path: str) -> Finding:
+    path = path.replace("[", ".").replace("]", "")
+    member = fields.find(path)
+    remedy = "Declare it in the group file or as an override."
+    if path == "artifact.config.h_kv":
+        remedy = "A memory or capacity claim without the number of KV heads cannot be reviewed."
+    return Finding(
+        field=path,
+        seen="missing",
+        allowed=member.allowed if member else "a declared value",
+        remedy=remedy,
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _refusal(error: Exception, cell: Cell | None) -> Refusal:
+    """Hydra's or OmegaConf's error as a finding: the field, what was seen, what is allowed."""
+    cause: BaseException = error
+    while not isinstance(cause, OmegaConfBaseException) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    words = str(cause).splitlines()[0]
+    field = str(getattr(cause, "full_key", "") or "declaration").replace("[", ".").replace("]", "")
+    if isinstance(cause, ConfigKeyError):
+        return Refusal([unknown_key(field)])
+    if "You must specify" in words:
+        field, _, _ = words.removeprefix("You must specify '").partition("'")
+        return refuse(
+            field=field,
+            seen="nothing chosen",
+            allowed=", ".join(choices().get(field, [])),
+            remedy=f"Add {field}=NAME.",
+        )
+    if "is not Optional" in words:
+        return Refusal([_missing(field)])
+    member = fields.find(field)
+    written = [o for o in (cell.overrides if cell else ()) if o.startswith(f"{field}=")]
+    value = getattr(cause, "value", None)
+    return refuse(
+        field=field,
+        seen=written[0] if written else (value if value is not None else words),
+        allowed=member.allowed if member else "what the schema says",
+        remedy=words,
+    )

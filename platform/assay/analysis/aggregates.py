@@ -1,0 +1,214 @@
+"""Aggregates: one number over many attempts, with everything that it needs to be read.
+
+Each names its rule, statistic, unit, population, denominator, perspective, clock domain and the resource level
+that limits it. ``n`` are the samples used and ``of`` the ones offered, so that failures, rejections and
+cancellations stay in sight. A figure that too few samples carry is absent, with the reason.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.analysis.absence import Absent
+from assay.analysis.documents import Aggregate
+from assay.analysis.errors import ClaimRefused
+from assay.analysis.metrics.registry import ATTEMPT_RULES
+from assay.analysis.metrics.rule import Rule
+from assay.analysis.percentiles import (
+    PERCENTILE_RULE,
+    Interval,
+    mean_interval,
+    percentile,
+    percentile_interval,
+    samples_needed,
+)
+from assay.analysis.server_record import ServerRecord
+from assay.analysis.wire.attempt import Attempt
+from runners.protocol.events import ClientState
+
+QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What an aggregate is over, in words, and which level limits it."""
+
+    population: str
+    denominator: str
+    perspective: str
+    clock_domain: str
+    limited_by: str
+
+
+def of_samples(
+    rule: str, unit: str, samples: Sequence[float], *, offered: int, scope: Scope, seed: int
+) -> list[Aggregate]:
+    """mean, min, p50, p95, p99 and max of samples in time order. NaN and infinities never enter."""
+    if not scope.population:
+        raise ClaimRefused(
+            field=f"population of {rule}",
+            seen="none",
+            allowed="the attempts or events that were counted, in words",
+            remedy="A percentile without a population says nothing; name it.",
+        )
+    finite = [s for s in samples if math.isfinite(s)]
+    n = len(finite)
+    if not finite:
+        return [
+            aggregate(rule, name, unit, Absent("no sample"), n=0, of=offered, scope=scope)
+            for name in ("mean", *QUANTILES)
+        ]
+    ordered = sorted(finite)
+    mean = math.fsum(finite) / n
+    found = [
+        aggregate(
+            rule,
+            "mean",
+            unit,
+            mean,
+            n=n,
+            of=offered,
+            scope=scope,
+            interval=mean_interval(finite, seed=seed),
+        )
+    ]
+    found.append(aggregate(rule, "min", unit, ordered[0], n=n, of=offered, scope=scope))
+    for name, q in QUANTILES.items():
+        needed = samples_needed(q)
+        value: float | Absent = (
+            percentile(ordered, q)
+            if n >= needed
+            else Absent(f"too few samples for {name}: {n}, at least {needed} are needed")
+        )
+        found.append(
+            aggregate(
+                rule,
+                name,
+                unit,
+                value,
+                n=n,
+                of=offered,
+                scope=scope,
+                interval=percentile_interval(ordered, q) if n >= needed else None,
+                percentile_rule=PERCENTILE_RULE,
+            )
+        )
+    found.append(aggregate(rule, "max", unit, ordered[-1], n=n, of=offered, scope=scope))
+    return found
+
+
+def aggregate(
+    rule: str,
+    statistic: str,
+    unit: str,
+    value: float | Absent,
+    *,
+    n: int,
+    of: int,
+    scope: Scope,
+    interval: Interval | None = None,
+    percentile_rule: str | None = None,
+) -> Aggregate:
+    """One aggregate; a value that is not finite becomes null with ``special``."""
+    found = Aggregate(
+        rule=rule,
+        statistic=statistic,
+        value=None,
+        unit=unit,
+        interval=[interval.low, interval.high] if interval is not None else None,
+        interval_kind=interval.kind if interval is not None else None,
+        percentile_rule=percentile_rule,
+        n=n,
+        of=of,
+        population=scope.population,
+        denominator=scope.denominator,
+        perspective=scope.perspective,
+        clock_domain=scope.clock_domain,
+        limited_by=scope.limited_by,
+        absent=None,
+    )
+    if isinstance(value, Absent):
+        found["absent"] = value.reason
+    elif math.isfinite(value):
+        found["value"] = float(value)
+    else:
+        found["special"] = special(value)
+    return found
+
+
+def special(value: float) -> str:
+    """The word for a value that is not finite."""
+    if math.isnan(value):
+        return "nan"
+    return "inf" if value > 0 else "-inf"
+
+
+def of_attempts(
+    attempts: Sequence[Attempt],
+    records: Mapping[str, ServerRecord],
+    *,
+    segment: str,
+    levels: Mapping[str, str],
+    seed: int,
+) -> list[Aggregate]:
+    """Every attempt rule over one group of attempts, in order of their start.
+
+    ``of`` counts all attempts of the group (for rules sampled per event: all their samples), also of those
+    that did not complete and are therefore not in the population.
+    """
+    ordered = sorted(attempts, key=lambda a: (a.start_ns is None, a.start_ns, a.attempt_id))
+    found: list[Aggregate] = []
+    for rule in ATTEMPT_RULES.values():
+        used, offered = _samples(rule, ordered, records)
+        if not used and not offered:
+            continue
+        population = f"{rule.population}, {segment}" if segment else rule.population
+        scope = Scope(
+            population=population,
+            denominator="samples" if rule.samples is not None else "attempts",
+            perspective=rule.perspective,
+            clock_domain=_domain(rule, ordered, records),
+            limited_by=levels["server" if rule.perspective != "client" else "client"],
+        )
+        found += of_samples(rule.id, rule.unit, used, offered=offered, scope=scope, seed=seed)
+    return found
+
+
+def _samples(
+    rule: Rule, attempts: Sequence[Attempt], records: Mapping[str, ServerRecord]
+) -> tuple[list[float], int]:
+    """Samples of the rule's population, and how many were offered in all (none: the rule does not apply)."""
+    used: list[float] = []
+    offered = 0
+    applies = False
+    for attempt in attempts:
+        record = records.get(attempt.attempt_id)
+        value = rule.compute(attempt, record)
+        counted = rule.population.startswith("sent") or attempt.state is ClientState.completed
+        applies = applies or not isinstance(value, Absent)
+        if rule.samples is None:
+            offered += 1
+            if counted and not isinstance(value, Absent):
+                used.append(value)
+            continue
+        samples = rule.samples(attempt, record)
+        if isinstance(samples, Absent):
+            continue
+        offered += len(samples)
+        if counted:
+            used += samples
+    return used, offered if applies else 0
+
+
+def _domain(
+    rule: Rule, attempts: Sequence[Attempt], records: Mapping[str, ServerRecord]
+) -> str:
+    if rule.perspective == "client":
+        domains = {a.clock_domain for a in attempts}
+    else:
+        domains = {
+            r.clock_domain for a in attempts if (r := records.get(a.attempt_id)) is not None
+        }
+        if rule.perspective == "both":
+            return "differences of local durations; no common clock"
+    return min(domains) if len(domains) == 1 else "several"

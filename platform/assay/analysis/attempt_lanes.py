@@ -1,0 +1,128 @@
+"""The two lanes of an attempt, from its marks on each side."""
+
+from collections.abc import Sequence
+
+from assay.analysis import lanes
+from assay.analysis.documents import Interval as IntervalDocument
+from assay.analysis.documents import Lane
+from assay.analysis.server_record import ServerRecord
+from assay.analysis.wire.attempt import Attempt
+
+# Reader's words for what lies between two instants; any other pair is named by its two events.
+_NAMES = {
+    ("created", "connect_start"): "wait for a connection",
+    ("connect_start", "connected"): "handshake",
+    ("connected", "sent"): "send",
+    ("created", "sent"): "send",
+    ("sent", "first_byte"): "wait for first byte",
+    ("sent", "first_content"): "wait for first content",
+    ("first_byte", "first_content"): "wait for first content",
+    ("first_content", "last_content"): "stream",
+    ("last_content", "done"): "end of reply",
+    ("last_content", "ended"): "until the client left",
+    ("first_content", "ended"): "until the client left",
+    ("front_received", "queued"): "front end",
+    ("queued", "scheduled"): "queue",
+    ("scheduled", "first_token"): "prefill",
+    ("first_token", "last_token"): "decode",
+    ("first_token", "front_written"): "first write",
+    ("front_written", "last_token"): "decode",
+    ("last_token", "front_finished"): "last write",
+    ("finished", "front_finished"): "last write",
+}
+_NOT_ON_A_LANE = frozenset({"kv_taken", "kv_released", "clock", "config", "memory"})
+
+
+def attempt_lanes(
+    attempt: Attempt, record: ServerRecord | None, client_marks: Sequence[lanes.Mark]
+) -> list[Lane]:
+    """The client lane, and the server lane if the server left a record.
+
+    ``client_marks`` are the client's own event records of the attempt; where there are at least two, they
+    are the lane, else the instants of the wire are.
+    """
+    marks = list(client_marks) if len(client_marks) > 1 else _wire_marks(attempt)
+    found = [_lane(attempt.attempt_id, marks)]
+    if record is not None:
+        found.append(_lane(attempt.attempt_id, _server_marks(record)))
+    return [lane for lane in found if lane is not None]
+
+
+def _wire_marks(attempt: Attempt) -> list[lanes.Mark]:
+    reply = attempt.reply
+    named = (
+        ("created", attempt.created_ns),
+        ("connect_start", attempt.connect_start_ns),
+        ("connected", attempt.connected_ns),
+        ("sent", attempt.sent_ns),
+        ("first_byte", attempt.first_byte_ns),
+        ("first_content", reply.first_content_ns),
+        ("last_content", reply.last_content_ns),
+        ("done", attempt.done_ns),
+        ("ended", attempt.decided_ns),
+    )
+    return [
+        lanes.Mark(event=event, t_ns=t, clock_domain=attempt.clock_domain, perspective="client")
+        for event, t in named
+        if t is not None
+    ]
+
+
+def _server_marks(record: ServerRecord) -> list[lanes.Mark]:
+    marks = [
+        lanes.Mark(
+            event=event,
+            t_ns=t_ns,
+            clock_domain=record.clock_domain,
+            perspective="server",
+            evidence=evidence,
+        )
+        for event, t_ns, evidence in record.lane
+        if event not in _NOT_ON_A_LANE
+    ]
+    last, first = record.last_token, record.first_token_ns
+    named = {mark.event for mark in marks}
+    if last is not None and last.t_ns != first and not any(n.endswith("last_token") for n in named):
+        marks.append(
+            lanes.Mark(
+                event="last_token",
+                t_ns=last.t_ns,
+                clock_domain=record.clock_domain,
+                perspective="server",
+                evidence=last.evidence,
+            )
+        )
+    return marks
+
+
+def _lane(attempt_id: str, marks: Sequence[lanes.Mark]) -> Lane | None:
+    """Intervals between instants that differ; the sum is held against last minus first."""
+    ordered = sorted(marks, key=lambda m: m.t_ns)
+    distinct = [
+        m for i, m in enumerate(ordered) if i == 0 or m.t_ns != ordered[i - 1].t_ns
+    ]
+    if len(distinct) < 2:
+        return None
+    intervals = lanes.lane_of(distinct, _NAMES)
+    checked = lanes.check_sum(intervals, start_ns=ordered[0].t_ns, end_ns=ordered[-1].t_ns)
+    return Lane(
+        attempt_id=attempt_id,
+        perspective=distinct[0].perspective,
+        clock_domain=distinct[0].clock_domain,
+        intervals=[
+            IntervalDocument(
+                name=i.name,
+                start_event=i.start_event,
+                end_event=i.end_event,
+                from_ns=i.from_ns,
+                to_ns=i.to_ns,
+                on_path=i.on_path,
+                origin=i.origin.value,
+            )
+            for i in checked.accepted
+        ],
+        sum_ns=checked.sum_ns,
+        end_minus_start_ns=checked.end_minus_start_ns,
+        cross_check=checked.ok,
+        rejected=list(checked.rejected),
+    )

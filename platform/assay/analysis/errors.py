@@ -1,0 +1,21 @@
+"""Errors of the analysis: input that cannot be read, and claims that must not be made."""
+
+from runners.protocol.errors import Finding
+
+
+class AnalysisError(Exception):
+    """Base of both; ``finding`` names the field, the value seen, the values allowed and the remedy."""
+
+    exit_code = 2
+
+    def __init__(self, *, field: str, seen: str, allowed: str, remedy: str) -> None:
+        self.finding = Finding(field=field, seen=seen, allowed=allowed, remedy=remedy)
+        super().__init__(str(self.finding))
+
+
+class BadRecord(AnalysisError):
+    """A line, row or option of the input cannot be read; the message names it."""
+
+
+class ClaimRefused(AnalysisError):
+    """The numbers exist, but the asked statement does not follow from them."""

@@ -1,0 +1,153 @@
+"""Observation gaps: what is not known, whose conclusion it affects, what would close it."""
+
+from collections.abc import Iterable, Sequence
+
+from assay.analysis.events import Fact
+from assay.analysis.iterations import IterationLog
+from assay.analysis.server_record import ServerRecords
+from assay.analysis.wire.attempt import Attempt
+from runners.protocol.documents import Gap, IdentityItem
+from runners.protocol.events import EvidenceStrength
+
+BATCH = "internal queue and batch-assembly instants"
+PATH = "actual execution path"
+RELEASE = "release level"
+SERVER = "server records"
+
+
+def gap(what: str, *, affects: str, needed: str) -> Gap:
+    return Gap(what=what, affects=affects, needed=needed, state="open")
+
+
+def observation_gaps(
+    attempts: Sequence[Attempt],
+    records: ServerRecords,
+    iterations: IterationLog | None,
+    identity: Sequence[IdentityItem],
+    *,
+    release_known: bool,
+) -> list[Gap]:
+    """What these observations leave open, in the order: server side, path, release, counts, clocks."""
+    found: list[Gap] = []
+    if attempts and not len(records):
+        found.append(
+            gap(
+                SERVER,
+                affects="server ledger, ghost load, received count",
+                needed="the engine's own event record, joined by attempt id",
+            )
+        )
+    if iterations is None or not iterations.steps:
+        found.append(
+            gap(
+                BATCH,
+                affects="queue wait and batch breakdown of every attempt",
+                needed="iteration records of the engine (E2)",
+            )
+        )
+    if not _path_traced(identity):
+        found.append(
+            gap(
+                PATH,
+                affects="any statement on kernels or back ends",
+                needed="a trace of this run with call correlation and shapes (E2)",
+            )
+        )
+    if not release_known:
+        found.append(
+            gap(
+                RELEASE,
+                affects="resource ledger, cost of cancelled and timed-out attempts",
+                needed="release events of the engine by level (E2)",
+            )
+        )
+    found += _count_gaps(attempts)
+    found += _clock_gaps(attempts, records)
+    return found
+
+
+def merged(*groups: Iterable[Gap]) -> list[Gap]:
+    """All gaps, each once (the first of equal ``what`` and ``affects`` stands)."""
+    seen: dict[tuple[str, str], Gap] = {}
+    for group in groups:
+        for entry in group:
+            seen.setdefault((entry["what"], entry["affects"]), entry)
+    return list(seen.values())
+
+
+def _path_traced(identity: Sequence[IdentityItem]) -> bool:
+    return any(
+        item["item"] == "attention_gemm_backend"
+        and item["strength"] == EvidenceStrength.trace.value
+        for item in identity
+    )
+
+
+def _count_gaps(attempts: Sequence[Attempt]) -> list[Gap]:
+    found = []
+    with_content = [a for a in attempts if a.reply.chunk_times_ns]
+    uncounted = [a for a in with_content if a.output_tokens is None]
+    if uncounted:
+        found.append(
+            gap(
+                f"output token counts of {len(uncounted)} attempt(s)",
+                affects="TPOT and token throughput",
+                needed="usage or token ids from the server",
+            )
+        )
+    untimed = [a for a in with_content if None in a.reply.chunk_tokens]
+    if untimed:
+        found.append(
+            gap(
+                f"arrival of single tokens in {len(untimed)} attempt(s)",
+                affects="gaps between tokens; only intervals at the layer of the client socket are known",
+                needed="token ids in every content event",
+            )
+        )
+    unrequested = [a for a in attempts if a.ids.task_id is None]
+    if unrequested:
+        found.append(
+            gap(
+                f"task ids of {len(unrequested)} attempt(s)",
+                affects="task ledger",
+                needed="task_id in the record",
+            )
+        )
+    return found
+
+
+def _clock_gaps(attempts: Sequence[Attempt], records: ServerRecords) -> list[Gap]:
+    client = {a.clock_domain for a in attempts}
+    foreign = sorted(
+        {r.clock_domain for r in records if r.clock_domain not in client and r.error_ns is None}
+    )
+    found = [
+        gap(
+            f"mapping of clock domain {domain} onto the client's",
+            affects="every statement across client and server time, ghost load included",
+            needed="four-timestamp exchanges, or one clock domain",
+        )
+        for domain in foreign
+    ]
+    if records.unjoined:
+        found.append(
+            gap(
+                f"{len(records.unjoined)} id(s) in the server record without an attempt",
+                affects="reconciliation",
+                needed="the client's record of these calls, or the id the engine was given",
+            )
+        )
+    for domain, count in sorted(records.other_domains.items()):
+        found.append(
+            gap(
+                f"{count} server event(s) in a second clock domain {domain}",
+                affects="server lanes",
+                needed="one clock domain per attempt, or a mapping between them",
+            )
+        )
+    return found
+
+
+def release_known(records: ServerRecords) -> bool:
+    """Whether any attempt carries evidence of a release level."""
+    return any(r.kv or r.releases or Fact.kv_released in r.marks for r in records)

@@ -1,0 +1,122 @@
+"""The engine's iteration record: which requests each step of the model loop carried, and what it cost.
+
+A model call is not one forward pass: forward passes are counted here, calls in the ledgers. Being in the same
+iteration is no simultaneous execution of two requests' phases. A prompt may be cut into chunks or computed
+again after a preemption, so "prefill happens once" is not assumed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.analysis.errors import BadRecord
+from assay.analysis.events import EventRecord, Fact
+from assay.analysis.observed import ObservedStep, StepPhase
+from assay.analysis.server_record import ServerRecords
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One request's part of a step."""
+
+    request: str
+    tokens_in: int
+    tokens_out: int
+    context: int
+    decodes: bool
+    recomputed: int
+
+
+@dataclass(slots=True)
+class IterationLog:
+    """Collects steps in one pass over the events. ``segment_of`` maps a request to its plan segment."""
+
+    segment_of: Mapping[str, str | None]
+    steps: list[ObservedStep] = field(default_factory=list)
+    evidence: list[str | None] = field(default_factory=list)
+    decode_steps_of: dict[str, int] = field(default_factory=dict)
+    prefill_steps_of: dict[str, int] = field(default_factory=dict)
+    shared_prefill: set[str] = field(default_factory=set)  # prefilled beside another request
+    _answered: set[str] = field(default_factory=set)
+    _again: set[str] = field(default_factory=set)
+
+    def take(self, event: EventRecord, records: ServerRecords) -> None:
+        """Enter an iteration (and its span into each carried request's record) or a preemption."""
+        fact = event.fact
+        if fact is Fact.preempted and event.attempt_id is not None:
+            self._again.add(event.attempt_id)
+        if fact is not Fact.iteration or not isinstance(event.value, dict):
+            return
+        value = event.value
+        duration = value.get("duration_ns")
+        if not isinstance(duration, int) or duration < 0:
+            raise BadRecord(
+                field=f"{event.evidence} duration_ns",
+                seen=repr(duration),
+                allowed="a whole number of ns, 0 or more",
+                remedy="The engine's iteration record is damaged.",
+            )
+        shares = [self._share(part) for part in value.get("requests", ())]
+        self.steps.append(self._step(event, value, duration, shares))
+        self.evidence.append(event.evidence)
+        for share in shares:
+            if not share.decodes and len(shares) > 1:
+                self.shared_prefill.add(share.request)
+            if share.request in self.segment_of:
+                record = records.of(share.request, event.clock_domain, event.error_ns)
+                record.step(event.t_ns, duration)
+
+    def _share(self, part: Mapping[str, Any]) -> Share:
+        request = str(part.get("request"))
+        tokens_in, tokens_out = int(part.get("tokens_in", 0)), int(part.get("tokens_out", 0))
+        phase = part.get("phase")
+        decodes = (
+            phase == StepPhase.decode
+            if isinstance(phase, str)
+            else request in self._answered and request not in self._again
+        )
+        stated = part.get("recomputed")
+        recomputed = stated if isinstance(stated, int) else 0
+        if stated is None and request in self._again and not decodes:
+            recomputed = tokens_in
+        counts = self.decode_steps_of if decodes else self.prefill_steps_of
+        counts[request] = counts.get(request, 0) + 1
+        if tokens_out:
+            self._answered.add(request)
+            self._again.discard(request)
+        return Share(
+            request, tokens_in, tokens_out, int(part.get("context", 0)), decodes, recomputed
+        )
+
+    def _step(
+        self, event: EventRecord, value: Mapping[str, Any], duration: int, shares: list[Share]
+    ) -> ObservedStep:
+        decoding = [s for s in shares if s.decodes]
+        if len(decoding) == len(shares):
+            phase = StepPhase.decode
+        else:
+            phase = StepPhase.mixed if decoding else StepPhase.prefill
+        segments = {self.segment_of.get(s.request) for s in shares}
+        return ObservedStep(
+            number=int(value.get("number", len(self.steps))),
+            start_ns=event.t_ns,
+            duration_ns=duration,
+            phase=phase,
+            batch=len(shares),
+            tokens_in=sum(s.tokens_in for s in shares),
+            tokens_out=sum(s.tokens_out for s in shares),
+            prefill_tokens=sum(s.tokens_in for s in shares if not s.decodes),
+            decode_tokens=sum(s.tokens_in for s in decoding),
+            context_tokens=sum(s.context for s in shares),
+            decode_context_tokens=sum(s.context for s in decoding),
+            recomputed_tokens=sum(s.recomputed for s in shares),
+            segment=next(iter(segments)) if len(segments) == 1 else None,
+            running=_int_or_none(value.get("running")),
+            waiting=_int_or_none(value.get("waiting")),
+            kv_used_blocks=_int_or_none(value.get("kv_used")),
+            kv_total_blocks=_int_or_none(value.get("kv_total")),
+        )
+
+
+def _int_or_none(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

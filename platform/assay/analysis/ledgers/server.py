@@ -1,0 +1,52 @@
+"""The server ledger: states that the server itself recorded, never inferred from the client.
+
+A client's time-out or cancel is no state of the server. An attempt without a server record is
+``undetermined``, with no time and no evidence.
+"""
+
+from assay.analysis.documents import LedgerRow
+from assay.analysis.ledgers.rows import Span, attempt_ids, rows_of
+from assay.analysis.server_record import TERMINAL_STATES, ServerRecord
+from assay.analysis.wire.attempt import Attempt
+from runners.protocol.events import ServerState
+
+NO_RECORD = "no server record of this attempt"
+
+
+def server_rows(
+    attempt: Attempt, record: ServerRecord | None, *, level: str, level_without: str
+) -> list[LedgerRow]:
+    """States up to and with the first terminal one. ``level_without`` is the level when there is no record."""
+    ids = attempt_ids(attempt.ids)
+    if record is None or not record.states:
+        return rows_of(
+            [Span(state=ServerState.undetermined.value, from_ns=None, detail=NO_RECORD)],
+            subject=attempt.attempt_id,
+            subject_type="attempt",
+            ids=ids,
+            clock_domain=record.clock_domain if record is not None else attempt.clock_domain,
+            error_ns=0,
+            level=level_without if record is None else level,
+        )
+    spans: list[Span] = []
+    for seen in record.states:
+        spans.append(
+            Span(
+                state=seen.state.value,
+                from_ns=seen.t_ns,
+                evidence=seen.evidence,
+                # A reason belongs to a terminal state; how a running state was known does not split it.
+                detail=seen.detail if seen.state in TERMINAL_STATES else None,
+            )
+        )
+        if seen.state in TERMINAL_STATES:
+            break
+    return rows_of(
+        spans,
+        subject=attempt.attempt_id,
+        subject_type="attempt",
+        ids=ids,
+        clock_domain=record.clock_domain,
+        error_ns=record.error_ns or 0,
+        level=level,
+    )

@@ -1,0 +1,93 @@
+"""Counts of attempts at every station, and each difference explained or shown as unexplained."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from assay.analysis.documents import Reconciliation
+from assay.analysis.wire.attempt import Attempt
+from runners.protocol.events import ClientState
+
+
+def reconcile(
+    attempts: Sequence[Attempt], *, offered: int | None, received: Collection[str] | None
+) -> Reconciliation:
+    """``offered`` counts planned requests (None: the requests seen). ``received`` holds the attempts that a
+    server record shows as received; None when there is no server record at all.
+    """
+    states = Counter(a.state for a in attempts)
+    requests = {a.ids.request_id or a.attempt_id for a in attempts if a.ids.retry_of is None}
+    first_tries = len({a.ids.request_id or a.attempt_id for a in attempts})
+    offered = first_tries if offered is None else offered
+    created = len(attempts)
+    sent = [a for a in attempts if a.sent_ns is not None]
+    differences = []
+    retries = created - first_tries
+    if retries:
+        differences.append(
+            f"created exceeds requests by {retries}: retries of {retries} attempt(s)"
+        )
+    if offered > first_tries:
+        differences.append(
+            f"offered exceeds requests seen by {offered - first_tries}: never created"
+        )
+    elif offered < first_tries:
+        differences.append(
+            f"unexplained: {first_tries - offered} request(s) seen that were not offered"
+        )
+    if first_tries > len(requests):
+        differences.append(
+            f"unexplained: {first_tries - len(requests)} request(s) seen only as retries"
+        )
+    differences += _not_sent(attempts)
+    if received is not None:
+        differences += _not_received(sent, attempts, received)
+    return Reconciliation(
+        offered=offered,
+        created=created,
+        sent=len(sent),
+        received=None if received is None else len(received),
+        completed=states[ClientState.completed],
+        failed=states[ClientState.failed],
+        timeout=states[ClientState.timeout],
+        cancelled=states[ClientState.cancelled],
+        rejected=states[ClientState.rejected],
+        unfinalised=states[ClientState.unfinalised],
+        differences=differences,
+    )
+
+
+def _not_sent(attempts: Sequence[Attempt]) -> list[str]:
+    missing = [a for a in attempts if a.sent_ns is None]
+    if not missing:
+        return []
+    by_reason = Counter((a.failure or a.state.value).partition(":")[0] for a in missing)
+    return [
+        f"created exceeds sent by {count}: ended before the send ({reason})"
+        if reason != ClientState.completed.value
+        else f"unexplained: {count} completed attempt(s) without a send"
+        for reason, count in sorted(by_reason.items())
+    ]
+
+
+def _not_received(
+    sent: Sequence[Attempt], attempts: Sequence[Attempt], received: Collection[str]
+) -> list[str]:
+    seen = set(received)
+    missing = [a for a in sent if a.attempt_id not in seen]
+    lost = [
+        a for a in missing if (a.failure or "").startswith(("connection_lost", "connect", "tls"))
+    ]
+    differences = []
+    if lost:
+        differences.append(f"sent exceeds received by {len(lost)}: the connection was lost first")
+    if len(missing) > len(lost):
+        names = ", ".join(a.attempt_id for a in missing if a not in lost)[:200]
+        differences.append(
+            f"unexplained: {len(missing) - len(lost)} sent attempt(s) without a server record ({names})"
+        )
+    unsent = seen - {a.attempt_id for a in sent}
+    if unsent:
+        differences.append(
+            f"unexplained: {len(unsent)} attempt(s) received by the server but not sent by the client"
+        )
+    return differences

@@ -1,0 +1,52 @@
+"""Where state lives below ``ASSAY_HOME``. Every path of the platform is named here, once."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The state folder of one installation."""
+
+    root: Path
+
+    @property
+    def store(self) -> Path:
+        return self.root / "store"
+
+    @property
+    def derived(self) -> Path:
+        return self.root / "derived"
+
+    @property
+    def quarantine(self) -> Path:
+        return self.root / "quarantine"
+
+    @property
+    def executions(self) -> Path:
+        """Working folders of live executions, one per execution id."""
+        return self.root / "executions"
+
+    @property
+    def broker(self) -> Path:
+        return self.root / "broker"
+
+    @property
+    def scratch(self) -> Path:
+        """On the same file system as the store, so that a finished folder is renamed into place."""
+        return self.root / "tmp"
+
+    @property
+    def machine_lock(self) -> Path:
+        return self.root / "machine.lock"
+
+    def bundle(self, digest: str) -> Path:
+        return self.store / digest[:2] / digest
+
+
+def home_from_environment() -> Home:
+    """``ASSAY_HOME``, or ``var/`` of the checkout."""
+    return Home(Path(os.environ.get("ASSAY_HOME") or CHECKOUT / "var").resolve())

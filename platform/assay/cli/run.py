@@ -1,0 +1,142 @@
+"""``assay run``: compose, check, run here with a progress display, and say where to look."""
+
+import argparse
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from assay.cli import declaration
+from assay.cli.database import open_or_complain, owner, set_up
+from assay.cli.display import Display
+from assay.cli.exits import INTERRUPTED, complain, print_json, refuse
+from experiments.errors import Refusal
+from experiments.plan import RunSpec
+
+if TYPE_CHECKING:
+    from assay.execution.procedure import Outcome
+
+HELP = (
+    "Run a study inline. Nothing is written if the declaration, a pin or the environment is refused. "
+    "Ctrl-C seals what was captured as aborted."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    declaration.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    try:
+        specs = declaration.planned_runs(arguments)
+    except Refusal as refusal:
+        return refuse(refusal.findings, as_json=arguments.json)
+    with stop_on_signals() as stopped, Display() as display:
+        if (code := _check_pins(specs, stopped, display, as_json=arguments.json)) is not None:
+            return code
+        if (code := open_or_complain()) is not None:
+            return code
+        outcomes = _run_all(arguments, specs, stopped, display)
+    return _report(arguments, outcomes)
+
+
+def _check_pins(
+    specs: list[RunSpec], stopped: threading.Event, display: Display, *, as_json: bool
+) -> int | None:
+    """Prepare every distinct spec once and keep nothing: a refusal leaves no trace."""
+    set_up()
+    from django.conf import settings
+
+    from assay.archive.paths import Home
+    from assay.execution import preparing
+
+    display.say("check", "verifying pins and the environment")
+    refused = preparing.check(
+        [(s.document, s.digest) for s in specs],
+        home=Home(settings.HOME),
+        should_stop=stopped.is_set,
+    )
+    if stopped.is_set():
+        return INTERRUPTED
+    if refused is None:
+        return None
+    display.close()
+    if refused.findings:
+        return refuse(refused.findings, exit_code=refused.exit_code, as_json=as_json)
+    complain(f"prepare: exit code {refused.exit_code} (allowed: 0). {refused.log_tail}")
+    return 1
+
+
+def _run_all(
+    arguments: argparse.Namespace,
+    specs: list[RunSpec],
+    stopped: threading.Event,
+    display: Display,
+) -> list[tuple[Any, "Outcome | None"]]:
+    """Carry out every run in the recorded order; once interrupted, the rest is cancelled."""
+    from django.conf import settings
+
+    from assay.archive.paths import Home
+    from assay.execution import reaper, services
+    from assay.execution.declaring import create_study
+    from assay.execution.machine import this_worker
+    from assay.execution.work import work_on
+
+    home, worker = Home(settings.HOME), this_worker()
+    reaper.expire_dead_workers()
+    reaper.expire()
+    reaper.sweep(home)
+    study = create_study(
+        specs, overrides=arguments.overrides, owner=owner(), reserved_by=str(worker)
+    )
+    queues = {s.document["device"]["kind"] for s in specs}
+    outcomes: list[tuple[Any, Outcome | None]] = []
+    for number, queued in enumerate(study.runs.order_by("position"), start=1):
+        if stopped.is_set():
+            services.request_cancel(queued.id)
+            outcomes.append((queued.id, None))
+            continue
+        display.start_run(number, of=len(specs), run_id=str(queued.id), label=queued.variables)
+        outcome = work_on(
+            queued.id, worker, home, queues=queues, show=display.show, should_stop=stopped.is_set
+        )
+        if outcome is None or stopped.is_set():
+            services.request_cancel(queued.id)
+        outcomes.append((queued.id, outcome))
+    return outcomes
+
+
+def _report(arguments: argparse.Namespace, outcomes: list[tuple[Any, "Outcome | None"]]) -> int:
+    from assay.cli.result import run_object, where_to_look
+    from assay.ledger.models import Run
+
+    runs = [Run.objects.select_related("study").get(id=run_id) for run_id, _ in outcomes]
+    for one, (_, outcome) in zip(runs, outcomes, strict=True):
+        if outcome is not None and outcome.exit_code:
+            complain(f"run {one.id}: {one.state}: {one.state_reason or outcome.reason}")
+    if arguments.json:
+        objects = [run_object(r) for r in runs]
+        print_json({"runs": objects} if arguments.sweep else objects[0])
+    else:
+        for one in runs:
+            where_to_look(one)
+    codes = [INTERRUPTED if o is None else o.exit_code for _, o in outcomes]
+    return INTERRUPTED if INTERRUPTED in codes else max(codes)
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[threading.Event]:
+    """SIGINT and SIGTERM set the event; the runner is then asked to seal what it has."""
+    stopped = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopped.set()
+
+    before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,34 @@
+"""``assay show RUN``: four ledgers, headline measures with their passport, residuals and gaps."""
+
+import argparse
+
+from assay.cli.database import open_or_complain
+from assay.cli.exits import DONE, REFUSED, complain, print_json
+
+HELP = "What came out of a run: ledger counts, measures, residuals, gaps."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", help="run id or its beginning, or the digest of its bundle")
+    parser.add_argument("--json", action="store_true", help="the object of `assay run --json`")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if (code := open_or_complain()) is not None:
+        return code
+    from assay.cli import report
+    from assay.cli.lookup import AmbiguousRun, one_run
+    from assay.cli.result import run_object
+    from assay.execution import reaper
+
+    reaper.expire()  # a state that a dead worker left is not shown as if it were alive
+    try:
+        found = one_run(arguments.run)
+    except AmbiguousRun as error:
+        complain(str(error))
+        return REFUSED
+    if arguments.json:
+        print_json(run_object(found))
+    else:
+        report.print_run(found)
+    return DONE

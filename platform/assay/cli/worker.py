@@ -1,0 +1,34 @@
+"""``assay worker``: one process that takes runs from the queue, one at a time on this machine."""
+
+import argparse
+import os
+
+from assay.cli.database import open_or_complain
+from assay.cli.exits import DONE
+
+HELP = (
+    "Carry out queued runs. SIGTERM or Ctrl-C aborts the run at hand, which is sealed as aborted."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--queues", help="device kinds to serve, e.g. cpu,cuda (default: what is here)"
+    )
+    parser.add_argument("--loglevel", default="INFO", help="Celery's log level")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.queues:
+        os.environ["ASSAY_QUEUES"] = arguments.queues
+    if (code := open_or_complain()) is not None:
+        return code
+    from assay.execution.celery import app
+
+    # A message is only a nudge: what waited while no worker was here is worth nothing, the sweep and the
+    # poll look into the database.
+    app.worker_main(
+        ["worker", f"--loglevel={arguments.loglevel}", "--purge"]
+        + ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    )
+    return DONE

@@ -1,0 +1,29 @@
+"""Tell workers that there is something to do. Lost or doubled nudges do no harm: the poll looks anyway."""
+
+import logging
+from typing import Any
+
+from kombu import Queue
+from kombu.exceptions import OperationalError
+
+from assay.execution.celery import app
+
+log = logging.getLogger(__name__)
+
+ENOUGH = 2  # nudges waiting in one queue; a queue that nobody serves must not grow for ever
+EXPIRES_S = 300.0
+
+
+def nudge(queue: str) -> bool:
+    """Send a nudge to the workers of ``queue``. False if there are enough or the broker is away."""
+    try:
+        with app.connection_for_write() as connection:
+            channel: Any = connection.default_channel
+            Queue(queue, channel=channel).declare()
+            if channel.queue_declare(queue, passive=True).message_count >= ENOUGH:
+                return False
+        app.send_task("assay.execution.tasks.next_run", queue=queue, expires=EXPIRES_S)
+    except (OperationalError, OSError) as error:
+        log.warning("no nudge to queue %s, the poll will find the run: %s", queue, error)
+        return False
+    return True

@@ -1,0 +1,130 @@
+"""Fill the index from an interpretation. The numbers themselves stay in ``derived/``; rows point at them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import transaction
+
+from assay.ledger.models import (
+    Bundle,
+    GapEntry,
+    Interpretation,
+    LedgerCount,
+    Measure,
+    MeasureKind,
+    Residual,
+)
+
+CHUNK = 500  # rows per INSERT: SQLite is one writer, so that others get their turn
+
+
+@transaction.atomic
+def index_interpretation(
+    bundle: Bundle, document: Mapping[str, Any], *, digest: str
+) -> Interpretation:
+    """One row per aggregate, ledger state, gap and residual. Safe to call twice: the first one stays.
+
+    ``digest`` is the sha256 of the interpretation's canonical bytes.
+    """
+    interpretation, new = Interpretation.objects.get_or_create(
+        bundle=bundle,
+        definition_version=document["definition_version"],
+        defaults={"digest": digest},
+    )
+    if not new:
+        return interpretation
+    Measure.objects.bulk_create(
+        [_measure(interpretation, a) for a in document["aggregates"]], batch_size=CHUNK
+    )
+    LedgerCount.objects.bulk_create(
+        [
+            LedgerCount(interpretation=interpretation, ledger=ledger, state=state, count=count)
+            for ledger, counts in count_states(document["ledgers"]).items()
+            for state, count in sorted(counts.items())
+        ],
+        batch_size=CHUNK,
+    )
+    GapEntry.objects.bulk_create(
+        [
+            GapEntry(
+                interpretation=interpretation,
+                what=g["what"],
+                affects=g["affects"],
+                needed=g["needed"],
+                state=g["state"],
+            )
+            for g in document["gaps"]
+        ],
+        batch_size=CHUNK,
+    )
+    Residual.objects.bulk_create(
+        [_residual(interpretation, r) for r in document["residuals"]], batch_size=CHUNK
+    )
+    return interpretation
+
+
+def count_states(
+    ledgers: Mapping[str, Iterable[Mapping[str, Any]]],
+) -> dict[str, dict[str, int]]:
+    """How many subjects of each ledger ended in which state: the last row of a subject is its end."""
+    counts: dict[str, dict[str, int]] = {}
+    for ledger, rows in ledgers.items():
+        last: dict[tuple[str, str], str] = {}
+        for row in sorted(rows, key=_place_in_time):
+            last[(row["subject_type"], row["subject"])] = row["state"]
+        counts[ledger] = dict(Counter(last.values()))
+    return counts
+
+
+def _place_in_time(row: Mapping[str, Any]) -> tuple[bool, int]:
+    """Rows without a time stand first: a dated row is later knowledge about the same subject."""
+    start = row["from_ns"]
+    return (start is not None, start or 0)
+
+
+def _measure(interpretation: Interpretation, aggregate: Mapping[str, Any]) -> Measure:
+    value, interval = aggregate.get("value"), aggregate.get("interval") or [None, None]
+    return Measure(
+        interpretation=interpretation,
+        rule=aggregate["rule"],
+        statistic=aggregate["statistic"],
+        value=value,
+        kind=_kind(value, aggregate.get("special")),
+        unit=aggregate["unit"],
+        low=interval[0],
+        high=interval[1],
+        interval_kind=aggregate.get("interval_kind") or "",
+        n=aggregate["n"],
+        of=aggregate["of"],
+        population=aggregate["population"],
+        perspective=aggregate["perspective"],
+        limited_by=aggregate["limited_by"],
+        absent=aggregate.get("absent") or "",
+    )
+
+
+def _kind(value: float | None, special: str | None) -> MeasureKind:
+    if special:
+        return MeasureKind(special)
+    return MeasureKind.missing if value is None else MeasureKind.finite
+
+
+def _residual(interpretation: Interpretation, row: Mapping[str, Any]) -> Residual:
+    low, high = row.get("range") or [None, None]
+    return Residual(
+        interpretation=interpretation,
+        quantity=row["quantity"],
+        conditions=row.get("conditions") or {},
+        predicted=row["predicted"],
+        low=low,
+        high=high,
+        bound=row["bound"],
+        measured=row["measured"],
+        unit=row["unit"],
+        layer=row["layer"],
+        relative=row["relative"],
+        klass=row["class"],
+        validity=row["validity"],
+        reason=row.get("reason") or "",
+    )

@@ -1,0 +1,114 @@
+"""Latency: empirical distribution over *offered* requests, and the percentile ladder with intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.pages.charts import theme
+from assay.pages.charts.theme import Figure
+
+POINTS = 400  # a curve of more values is thinned to so many of them, ends kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Values in seconds of one metric; ``offered`` is the size of the population they came from."""
+
+    label: str
+    rule: str
+    values_s: Sequence[float]
+    offered: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """One statistic of one metric with its interval, in seconds."""
+
+    metric: str
+    statistic: str
+    value_s: float
+    low_s: float | None
+    high_s: float | None
+    population: str
+
+
+def ecdf(curves: Sequence[Curve], population: str) -> Figure:
+    """Share of offered requests within a time. A curve ends below 1 where requests never got so far."""
+    traces = []
+    for curve, style in zip(curves, theme.SERIES, strict=False):
+        xs, ys = steps(curve.values_s, curve.offered)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": f"{curve.label} ({len(curve.values_s)} of {curve.offered})",
+                "x": xs,
+                "y": ys,
+                "line": {**style, "shape": "hv", "width": 2},
+                "hovertemplate": f"{curve.label} ≤ %{{x:.3s}}s<br>%{{y:.1%}} of offered<extra></extra>",
+            }
+        )
+    return theme.figure(
+        traces,
+        xaxis=theme.axis("time, s (log scale)", type="log", exponentformat="SI", dtick="D2"),
+        yaxis=theme.axis(
+            f"share of offered ({population})", range=[0, 1.03], tickformat=".0%", dtick=0.25
+        ),
+        hovermode="closest",
+    )
+
+
+def steps(values: Sequence[float], offered: int) -> tuple[list[float], list[float]]:
+    """Sorted values with the share of ``offered`` reached at each, thinned to ``POINTS``."""
+    ordered = sorted(values)
+    n = len(ordered)
+    if n == 0 or offered == 0:
+        return [], []
+    keep = (
+        range(n)
+        if n <= POINTS
+        else sorted({round(i * (n - 1) / (POINTS - 1)) for i in range(POINTS)})
+    )
+    return [ordered[i] for i in keep], [(i + 1) / offered for i in keep]
+
+
+def ladder(rungs: Sequence[Rung]) -> Figure:
+    """Percentiles of each metric on one time axis; the bars are the intervals within this start."""
+    metrics = list(dict.fromkeys(rung.metric for rung in rungs))
+    traces = []
+    for metric in metrics:
+        own = [rung for rung in rungs if rung.metric == metric]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers+text",
+                "name": metric,
+                "showlegend": False,
+                "x": [rung.value_s for rung in own],
+                "y": [metric for _ in own],
+                "text": [rung.statistic for rung in own],
+                "textposition": "top center",
+                "textfont": {"size": 11, "color": theme.SOFT},
+                "line": {"color": theme.RULE_STRONG, "width": 1},
+                "marker": {"color": theme.ACCENT, "size": 8, "symbol": "line-ns-open"},
+                "error_x": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [(r.high_s - r.value_s) if r.high_s is not None else 0 for r in own],
+                    "arrayminus": [
+                        (r.value_s - r.low_s) if r.low_s is not None else 0 for r in own
+                    ],
+                    "color": theme.ACCENT,
+                    "thickness": 4,
+                    "width": 0,
+                },
+                "customdata": [[r.statistic, r.population] for r in own],
+                "hovertemplate": f"{metric} %{{customdata[0]}} = %{{x:.3s}}s<br>%{{customdata[1]}}"
+                "<extra></extra>",
+            }
+        )
+    return theme.figure(
+        traces,
+        xaxis=theme.axis("time, s (log scale)", type="log", exponentformat="SI", dtick="D2"),
+        yaxis=theme.axis("", autorange="reversed", ticks="", showline=False),
+        hovermode="closest",
+    )

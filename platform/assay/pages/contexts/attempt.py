@@ -1,0 +1,279 @@
+"""One request as both ends saw it: timestamps, counts, ledgers, lanes, and the raw reads."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from django.http import Http404
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from assay.analysis.documents import (
+    AttemptReading,
+    CancelCheck,
+    GhostLoad,
+    InterpretationDocument,
+    Lane,
+    LedgerRow,
+)
+from assay.analysis.metrics.registry import ATTEMPT_RULES
+from assay.pages import words
+from assay.pages.contexts.head import RunHead
+from assay.pages.contexts.identity import ledger_quote_url
+from assay.pages.hostile import visible, visible_bytes
+from assay.pages.joined import ends_by_subject
+from assay.pages.paging import Window, window
+from runners.protocol import layout
+
+READS_SHOWN = 60
+READ_CHARACTERS = 4_000
+TEXT_CHARACTERS = 20_000
+TIMESTAMPS = (
+    ("scheduled", gettext_lazy("planned send")),
+    ("sent", gettext_lazy("last byte of the request sent")),
+    ("first_byte", gettext_lazy("first response byte")),
+    ("first_content_event", gettext_lazy("first non-empty content event")),
+    ("first_visible", gettext_lazy("first visible answer text")),
+    ("last_content", gettext_lazy("last content event")),
+    ("done", gettext_lazy("terminal event, else the end of the body")),
+)
+COUNTS = (
+    ("token_ids", gettext_lazy("generated token ids, as the server sent them")),
+    ("usage", gettext_lazy("the server's usage field")),
+    ("retokenized", gettext_lazy("the text counted again by the tokenizer")),
+    ("content_chunks", gettext_lazy("events with content")),
+    ("events", gettext_lazy("all events of the stream")),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    name: str
+    meaning: str
+    since_origin_s: float | None
+    since_sent_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRow:
+    """One state of one ledger; times in seconds since the run's origin."""
+
+    state: str
+    detail: str
+    from_s: float | None
+    to_s: float | None
+    evidence: str
+    url: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneBar:
+    name: str
+    x: str
+    width: str
+    duration_s: float
+    start_event: str
+    end_event: str
+    origin: str
+    on_path: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneView:
+    perspective: str
+    clock_domain: str
+    bars: list[LaneBar]
+    sum_s: float | None
+    span_s: float | None
+    cross_check: bool | None
+    rejected: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRow:
+    rule: str
+    title: str
+    value: float | None
+    unit: str
+    absent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """One socket read as it came; ``text`` is safe to look at."""
+
+    since_sent_s: float | None
+    bytes: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptPage:
+    attempt: AttemptReading
+    stamps: list[Stamp]
+    counts: list[tuple[str, str, int | None]]
+    ledgers: list[tuple[str, str, list[StateRow]]]
+    lanes: list[LaneView]
+    metrics: list[MetricRow]
+    ghost: GhostLoad | None
+    checks: list[CancelCheck]
+    text: str
+    reasoning: str
+    reads: list[Read]
+    reads_window: Window
+    no_reads: str
+    previous: str | None
+    next: str | None
+
+
+def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> AttemptPage:
+    """Raises Http404 when the interpretation holds no such attempt."""
+    document = head.reading.document() if head.reading else None
+    names = [a["attempt_id"] for a in document["attempts"]] if document else []
+    if document is None or attempt_id not in names:
+        raise Http404(_("this run has no attempt of that id"))
+    at = names.index(attempt_id)
+    attempt = document["attempts"][at]
+    origin = _origin_ns(head, document)
+    reads, where, problem = _reads(head, attempt, reads_page)
+    return AttemptPage(
+        attempt=attempt,
+        stamps=_stamps(attempt, origin),
+        counts=[(name, str(label), attempt["counts"].get(name)) for name, label in COUNTS],
+        ledgers=[_ledger(name, document, attempt, head, origin) for name in words.LEDGERS],
+        lanes=[_lane(lane) for lane in document["lanes"] if lane["attempt_id"] == attempt_id],
+        metrics=_metrics(attempt),
+        ghost=next((g for g in document["ghost_load"] if g["attempt_id"] == attempt_id), None),
+        checks=[c for c in document["cancel_checks"] if c["attempt_id"] == attempt_id],
+        text=visible(attempt["text"], TEXT_CHARACTERS),
+        reasoning=visible(attempt["reasoning_text"], TEXT_CHARACTERS),
+        reads=reads,
+        reads_window=where,
+        no_reads=problem,
+        previous=names[at - 1] if at else None,
+        next=names[at + 1] if at + 1 < len(names) else None,
+    )
+
+
+def _origin_ns(head: RunHead, document: InterpretationDocument) -> int:
+    clocks = head.folder.clocks() if head.folder else None
+    if clocks is not None:
+        return int(clocks["origin_ns"])
+    sent = [a["timestamps_ns"].get("sent") for a in document["attempts"]]
+    return min((t for t in sent if t is not None), default=0)
+
+
+def _since(t_ns: int | None, origin_ns: int | None) -> float | None:
+    return None if t_ns is None or origin_ns is None else (t_ns - origin_ns) / 1e9
+
+
+def _stamps(attempt: AttemptReading, origin_ns: int) -> list[Stamp]:
+    times = attempt["timestamps_ns"]
+    return [
+        Stamp(
+            name=name,
+            meaning=str(meaning),
+            since_origin_s=_since(times.get(name), origin_ns),
+            since_sent_s=_since(times.get(name), times.get("sent")),
+        )
+        for name, meaning in TIMESTAMPS
+    ]
+
+
+def _ledger(
+    name: str,
+    document: InterpretationDocument,
+    attempt: AttemptReading,
+    head: RunHead,
+    origin_ns: int,
+) -> tuple[str, str, list[StateRow]]:
+    rows: dict[str, list[LedgerRow]] = {
+        "client": document["ledgers"]["client"],
+        "server": document["ledgers"]["server"],
+        "task": document["ledgers"]["task"],
+        "resource": document["ledgers"]["resource"],
+    }
+    subject = attempt["task_id"] if name == "task" else attempt["attempt_id"]
+    own = ends_by_subject(rows[name]).get(subject or "", [])
+    return name, str(words.LEDGER_QUESTIONS[name]), [_state(row, head, origin_ns) for row in own]
+
+
+def _state(row: LedgerRow, head: RunHead, origin_ns: int) -> StateRow:
+    return StateRow(
+        state=row["state"],
+        detail=row["detail"] or "",
+        from_s=_since(row["from_ns"], origin_ns),
+        to_s=_since(row["to_ns"], origin_ns),
+        evidence=row["evidence"] or "",
+        url=ledger_quote_url(head, row["evidence"]),
+        level=row["level"],
+    )
+
+
+def _lane(lane: Lane) -> LaneView:
+    intervals = lane["intervals"]
+    start = min((i["from_ns"] for i in intervals), default=0)
+    span = max((i["to_ns"] for i in intervals), default=1) - start or 1
+    return LaneView(
+        perspective=lane["perspective"],
+        clock_domain=lane["clock_domain"],
+        bars=[
+            LaneBar(
+                name=i["name"],
+                x=f"{1000 * (i['from_ns'] - start) / span:.2f}",
+                width=f"{max(1.0, 1000 * (i['to_ns'] - i['from_ns']) / span):.2f}",
+                duration_s=(i["to_ns"] - i["from_ns"]) / 1e9,
+                start_event=i["start_event"],
+                end_event=i["end_event"],
+                origin=i["origin"],
+                on_path=i["on_path"],
+            )
+            for i in intervals
+        ],
+        sum_s=_since(lane["sum_ns"], 0),
+        span_s=_since(lane["end_minus_start_ns"], 0),
+        cross_check=lane["cross_check"],
+        rejected=lane["rejected"],
+    )
+
+
+def _metrics(attempt: AttemptReading) -> list[MetricRow]:
+    return [
+        MetricRow(
+            rule=rule,
+            title=ATTEMPT_RULES[rule].title if rule in ATTEMPT_RULES else rule,
+            value=metric.get("value"),
+            unit=metric.get("unit", ""),
+            absent=metric.get("absent") or metric.get("special") or "",
+        )
+        for rule, metric in attempt["metrics"].items()
+    ]
+
+
+def _reads(
+    head: RunHead, attempt: AttemptReading, page: str | None
+) -> tuple[list[Read], Window, str]:
+    """One page of the raw reads of an attempt, from the wire files of its bundle."""
+    folder = head.folder.folder / layout.WIRE_FOLDER if head.folder else None
+    nothing = window(0, None, READS_SHOWN)
+    if folder is None or not any(folder.glob("*.parquet")):
+        return [], nothing, _("the raw reads are withheld from this copy, or were never captured")
+    own: Any = pl.scan_parquet(folder / "*.parquet").filter(
+        pl.col("attempt_id") == attempt["attempt_id"]
+    )
+    frame: pl.DataFrame = own.select("t_ns", "data").sort("t_ns").collect()
+    where = window(frame.height, page, READS_SHOWN)
+    sent = attempt["timestamps_ns"].get("sent")
+    return (
+        [
+            Read(
+                since_sent_s=_since(t_ns, sent),
+                bytes=len(data),
+                text=visible_bytes(data, READ_CHARACTERS),
+            )
+            for t_ns, data in frame.slice(where.offset, where.size).iter_rows()
+        ],
+        where,
+        "" if frame.height else _("no byte came back"),
+    )

@@ -1,0 +1,72 @@
+"""What the conclusions rest on: gaps, observation points, clocks, boundary, and what was refused."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay.ledger.models import GapEntry
+from assay.pages.contexts.head import RunHead
+from runners.protocol.documents import ClocksDocument, ObservationPoint
+
+PARTS = (
+    "boundary",
+    "artifact",
+    "run identity",
+    "observation points",
+    "clock convention",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One of the five parts that a complete archive has."""
+
+    name: str
+    present: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidencePage:
+    gaps: list[GapEntry]
+    parts: list[Part]
+    points: list[ObservationPoint]
+    clocks: ClocksDocument | None
+    drift_ns: int | None
+    boundary: dict[str, Any]
+
+    @property
+    def complete(self) -> bool:
+        return all(part.present for part in self.parts)
+
+
+def evidence_page(head: RunHead) -> EvidencePage:
+    folder = head.folder
+    identity = folder.identity() if folder else None
+    points = folder.observation_points() if folder else []
+    clocks = folder.clocks() if folder else None
+    boundary = head.spec.get("boundary") or {}
+    found = (
+        bool(boundary),
+        bool(identity and identity["artifact"]),
+        bool(identity and identity["run"]),
+        bool(points),
+        clocks is not None,
+    )
+    gaps = GapEntry.objects.filter(interpretation=head.interpretation).order_by("pk")
+    return EvidencePage(
+        gaps=list(gaps) if head.interpretation else [],
+        parts=[Part(name=n, present=p) for n, p in zip(PARTS, found, strict=True)],
+        points=points,
+        clocks=clocks,
+        drift_ns=wall_drift_ns(clocks) if clocks else None,
+        boundary=boundary,
+    )
+
+
+def wall_drift_ns(clocks: ClocksDocument) -> int | None:
+    """How far the wall clock moved against the monotonic one between first and last anchor."""
+    anchors = clocks["anchors"]
+    if len(anchors) < 2:
+        return None
+    first, last = anchors[0], anchors[-1]
+    wall = last["wall_ns"] - first["wall_ns"]
+    return wall - (last["monotonic_ns"] - first["monotonic_ns"])

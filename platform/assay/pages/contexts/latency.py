@@ -1,0 +1,157 @@
+"""Latency: distributions over offered requests, every measure with its passport, and the requests behind."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.analysis.metrics.registry import ATTEMPT_RULES
+from assay.ledger.models import Measure, MeasureKind
+from assay.pages.charts.distribution import Curve, Rung, ecdf, ladder
+from assay.pages.charts.theme import Figure
+from assay.pages.contexts.head import RunHead
+from assay.pages.contexts.measures import MeasureLine, measure_line
+from assay.pages.joined import JoinedAttempt, joined_attempts
+from assay.pages.paging import Paged, window
+
+CURVES = (
+    ("TTFT", "ttft.first_content.client"),
+    ("E2E", "e2e.client"),
+    ("TPOT", "tpot.last_token"),
+)
+COLUMNS = (
+    ("TTFT", "ttft.first_content.client"),
+    ("TPOT", "tpot.last_token"),
+    ("E2E", "e2e.client"),
+    ("queue", "queue.server"),
+    ("prefill", "prefill.server"),
+)
+STATISTICS = ("min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max")
+LADDER_STATISTICS = ("p50", "p90", "p95", "p99")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleRow:
+    """All statistics of one rule, in the order of the page's columns; None where there is none."""
+
+    rule: str
+    title: str
+    cells: list[MeasureLine | None]
+    passport: MeasureLine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRow:
+    attempt: JoinedAttempt
+    cells: list[tuple[float | None, str]]  # value in s, or the reason for none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyPage:
+    segments: list[str]
+    segment: str
+    ecdf: Figure
+    ladder: Figure | None
+    statistics: list[str]
+    rules: list[RuleRow]
+    rates: list[MeasureLine]
+    columns: list[tuple[str, str]]
+    paged: Paged[RequestRow]
+    sort: str
+
+
+def latency_page(head: RunHead, *, segment: str, sort: str, page: str | None) -> LatencyPage | None:
+    """None when there is no interpretation to read."""
+    if head.reading is None or not head.reading.present:
+        return None
+    attempts = joined_attempts(head.reading)
+    segments = list(dict.fromkeys(row.segment for row in attempts if row.segment))
+    if segment not in segments:
+        segment = "load" if "load" in segments else (segments[0] if segments else "")
+    own = [row for row in attempts if row.segment == segment]
+    measures = list(Measure.objects.filter(interpretation=head.interpretation).order_by("pk"))
+    timed = [m for m in measures if m.statistic in STATISTICS]
+    statistics = [s for s in STATISTICS if any(m.statistic == s for m in timed)]
+    ordered = sorted_attempts(own, sort)
+    where = window(len(ordered), page)
+    return LatencyPage(
+        segments=segments,
+        segment=segment,
+        ecdf=ecdf(_curves(own), f"segment {segment}" if segment else "all"),
+        ladder=_ladder(timed),
+        statistics=statistics,
+        rules=_rule_rows(timed, statistics),
+        rates=[measure_line(m) for m in measures if m.statistic not in STATISTICS],
+        columns=list(COLUMNS),
+        paged=Paged(
+            rows=[
+                _request_row(row) for row in ordered[where.offset : where.offset + where.size]
+            ],
+            window=where,
+        ),
+        sort=sort,
+    )
+
+
+def sorted_attempts(rows: Iterable[JoinedAttempt], sort: str) -> list[JoinedAttempt]:
+    """By one of ``COLUMNS`` (its label), unknown values last either way; else as they come."""
+    rules = dict(COLUMNS)
+    rule = rules.get(sort.removeprefix("-"))
+    if rule is None:
+        return list(rows)
+    sign = -1 if sort.startswith("-") else 1
+    known = [row for row in rows if row.metrics.get(rule) is not None]
+    return sorted(known, key=lambda row: sign * (row.metrics[rule] or 0)) + [
+        row for row in rows if row.metrics.get(rule) is None
+    ]
+
+
+def _curves(rows: list[JoinedAttempt]) -> list[Curve]:
+    return [
+        Curve(
+            label=label,
+            rule=rule,
+            values_s=[v for row in rows if (v := row.metrics.get(rule)) is not None],
+            offered=len(rows),
+        )
+        for label, rule in CURVES
+    ]
+
+
+def _ladder(measures: list[Measure]) -> Figure | None:
+    rungs = [
+        Rung(
+            metric=m.rule,
+            statistic=m.statistic,
+            value_s=m.value,
+            low_s=m.low,
+            high_s=m.high,
+            population=f"n={m.n} of {m.of} {m.population}",
+        )
+        for m in measures
+        if m.unit == "s"
+        and m.statistic in LADDER_STATISTICS
+        and m.kind == MeasureKind.finite
+        and m.value
+    ]
+    return ladder(rungs) if rungs else None
+
+
+def _rule_rows(measures: list[Measure], statistics: list[str]) -> list[RuleRow]:
+    rules: dict[str, dict[str, Measure]] = {}
+    for measure in measures:
+        rules.setdefault(measure.rule, {})[measure.statistic] = measure
+    return [
+        RuleRow(
+            rule=rule,
+            title=ATTEMPT_RULES[rule].title if rule in ATTEMPT_RULES else rule,
+            cells=[measure_line(own[s]) if s in own else None for s in statistics],
+            passport=measure_line(next(iter(own.values()))),
+        )
+        for rule, own in rules.items()
+    ]
+
+
+def _request_row(row: JoinedAttempt) -> RequestRow:
+    return RequestRow(
+        attempt=row,
+        cells=[(row.metrics.get(rule), row.absent.get(rule, "")) for _, rule in COLUMNS],
+    )

@@ -1,0 +1,113 @@
+"""The four ledgers side by side, filtered to what disagrees, haunts or stayed open."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils.translation import gettext_lazy as _
+
+from assay.analysis.documents import CancelCheck, Reconciliation
+from assay.ledger.models import LedgerCount
+from assay.pages import words
+from assay.pages.contexts.head import RunHead
+from assay.pages.contexts.overview import LedgerSummary, ledger_summaries
+from assay.pages.joined import JoinedAttempt, joined_attempts
+from assay.pages.paging import Paged, window
+
+CHOICES: dict[str, tuple[object, Callable[[JoinedAttempt], bool]]] = {
+    "all": (_("all attempts"), lambda row: True),
+    "disagree": (_("client and server disagree"), lambda row: row.disagrees),
+    "ghost": (_("ghost load"), lambda row: row.has_ghost),
+    "unfinalised": (_("unfinalised"), lambda row: row.unfinalised),
+    "unknown": (_("some ledger unknown"), lambda row: row.unknown),
+}
+SORTS: dict[str, Callable[[JoinedAttempt], object]] = {
+    "attempt": lambda row: row.attempt_id,
+    "client": lambda row: row.client.state,
+    "server": lambda row: row.server.state if row.server else "",
+    "task": lambda row: row.task.state if row.task else "",
+    "resource": lambda row: row.resource.state + row.resource.detail if row.resource else "",
+    "ghost": lambda row: (row.ghost["total_ns"] or 0) if row.ghost else -1,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    key: str
+    label: str
+    count: int
+    here: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseLevelRow:
+    level: str
+    meaning: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgersPage:
+    summaries: list[LedgerSummary]
+    reconciliation: Reconciliation
+    choices: list[Choice]
+    sort: str
+    paged: Paged[JoinedAttempt]
+    cancelled: list[tuple[str, list[CancelCheck]]]
+    ghost_total_ns: int
+    ghost_unknown: int
+    release: list[ReleaseLevelRow]
+
+
+def ledgers_page(head: RunHead, *, show: str, sort: str, page: str | None) -> LedgersPage | None:
+    """None when there is no interpretation to read."""
+    document = head.reading.document() if head.reading else None
+    if head.reading is None or document is None:
+        return None
+    rows = joined_attempts(head.reading)
+    chosen = chosen_attempts(rows, show=show, sort=sort)
+    where = window(len(chosen), page)
+    counts = list(LedgerCount.objects.filter(interpretation=head.interpretation))
+    ghosts = document["ghost_load"]
+    return LedgersPage(
+        summaries=ledger_summaries(counts),
+        reconciliation=document["reconciliation"],
+        choices=[
+            Choice(key=key, label=str(label), count=sum(map(holds, rows)), here=key == show)
+            for key, (label, holds) in CHOICES.items()
+        ],
+        sort=sort,
+        paged=Paged(rows=chosen[where.offset : where.offset + where.size], window=where),
+        cancelled=_by_attempt(document["cancel_checks"]),
+        ghost_total_ns=sum(ghost["total_ns"] or 0 for ghost in ghosts),
+        ghost_unknown=sum(ghost["total_ns"] is None for ghost in ghosts),
+        release=_release_levels(rows),
+    )
+
+
+def chosen_attempts(
+    rows: tuple[JoinedAttempt, ...], *, show: str, sort: str
+) -> list[JoinedAttempt]:
+    holds = CHOICES.get(show, CHOICES["all"])[1]
+    chosen = [row for row in rows if holds(row)]
+    key = SORTS.get(sort.removeprefix("-"))
+    if key is not None:
+        chosen.sort(key=key, reverse=sort.startswith("-"))  # type: ignore[arg-type]
+    return chosen
+
+
+def _by_attempt(checks: list[CancelCheck]) -> list[tuple[str, list[CancelCheck]]]:
+    found: dict[str, list[CancelCheck]] = {}
+    for check in checks:
+        found.setdefault(check["attempt_id"], []).append(check)
+    return list(found.items())
+
+
+def _release_levels(rows: tuple[JoinedAttempt, ...]) -> list[ReleaseLevelRow]:
+    return [
+        ReleaseLevelRow(
+            level=level,
+            meaning=str(meaning),
+            count=sum(bool(row.resource and row.resource.detail == level) for row in rows),
+        )
+        for level, meaning in words.RELEASE_MEANING.items()
+    ]

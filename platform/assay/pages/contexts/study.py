@@ -1,0 +1,85 @@
+"""A study: the question, its runs in recorded order, and small multiples over what was moved."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet
+from django.shortcuts import get_object_or_404
+
+from assay.ledger.models import Study
+from assay.pages import words
+from assay.pages.charts.sweep import Panel, Point, small_multiples
+from assay.pages.charts.theme import Figure
+from assay.pages.contexts.measures import HEADLINES, MeasureLine
+from assay.pages.contexts.runs import RunRow, run_rows
+
+SHOWN_RUNS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyPage:
+    study: Study
+    variables: list[str]
+    rows: list[RunRow]
+    figure: Figure | None
+    moved: str
+    live: bool
+    starts: int  # fresh starts a cell; one start leaves the spread between starts unknown
+
+
+def studies() -> QuerySet[Study, Study]:
+    return Study.objects.annotate(
+        run_count=Count("runs"),
+        live_count=Count("runs", filter=Q(runs__state__in=words.LIVE_STATES)),
+        sealed_count=Count("runs", filter=Q(runs__state="sealed")),
+    ).order_by("-created_at")
+
+
+def study_page(study_id: UUID) -> StudyPage:
+    """Raises Http404 for an unknown study."""
+    study = get_object_or_404(Study, pk=study_id)
+    runs = study.runs.select_related("study", "artifact").order_by("position", "repetition")
+    rows = run_rows(list(runs[:SHOWN_RUNS]))
+    variables = list(dict.fromkeys(name for row in rows for name in row.variables))
+    moved = next((v for v in variables if _values(rows, v) > 1), "")
+    return StudyPage(
+        study=study,
+        variables=variables,
+        rows=rows,
+        figure=_figure(rows, moved) if moved else None,
+        moved=moved,
+        live=any(row.live for row in rows),
+        starts=1 + max((row.repetition for row in rows), default=0),
+    )
+
+
+def _values(rows: list[RunRow], variable: str) -> int:
+    return len({str(row.variables.get(variable)) for row in rows})
+
+
+def _figure(rows: list[RunRow], variable: str) -> Figure | None:
+    panels = []
+    for index, headline in enumerate(HEADLINES):
+        points = [
+            _point(row.variables.get(variable), line, row)
+            for row in rows
+            if (line := row.headlines[index]).value is not None
+        ]
+        unit = next((row.headlines[index].unit for row in rows if row.headlines[index].unit), "")
+        panels.append(Panel(title=headline.label, unit=unit, points=points))
+    if not any(panel.points for panel in panels):
+        return None
+    return small_multiples(panels, variable)
+
+
+def _point(at: Any, line: MeasureLine, row: RunRow) -> Point:
+    assert line.value is not None
+    number = isinstance(at, int | float) and not isinstance(at, bool)
+    return Point(
+        x=at if number else str(at),
+        y=line.value,
+        low=line.low,
+        high=line.high,
+        run=f"#{row.position}",
+    )

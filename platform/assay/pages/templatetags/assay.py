@@ -1,0 +1,124 @@
+"""Template vocabulary: quantities, unknowns, states, digests. All of them escape what they print."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from assay.pages import formatting, words
+
+register = template.Library()
+
+
+@register.simple_tag
+def quantity(value: float | int | None, unit: str, reason: str | None = None) -> SafeString:
+    """``612 ms`` with the exact value on hover; a missing value is an unknown with its reason."""
+    if value is None:
+        return unknown(reason)
+    return shown(formatting.quantity(value, unit))
+
+
+@register.simple_tag
+def shown(value: formatting.Quantity | None, reason: str | None = None) -> SafeString:
+    if value is None:
+        return unknown(reason)
+    if not value.unit:
+        return format_html('<span class="num" title="{}">{}</span>', value.exact, value.text)
+    return format_html(
+        '<span class="num" title="{}">{}{}<span class="unit">{}</span></span>',
+        value.exact,
+        value.text,
+        formatting.THIN_SPACE,
+        value.unit,
+    )
+
+
+@register.simple_tag
+def unknown(reason: str | None = None) -> SafeString:
+    """The look of an unknown value. Without a reason it says that none was recorded."""
+    return format_html(
+        '<span class="unknown">{}</span>',
+        _("unknown: {reason}").format(reason=reason or _("no reason recorded")),
+    )
+
+
+@register.simple_tag
+def state(word: str | None, title: str = "") -> SafeString:
+    name = word or "unknown"
+    return format_html(
+        '<span class="state" data-state="{}" data-tone="{}" title="{}">{}</span>',
+        name,
+        words.tone(name),
+        title,
+        name,
+    )
+
+
+@register.simple_tag
+def digest(value: str | None, reason: str | None = None) -> SafeString:
+    """Twelve digits to read, all of them to copy."""
+    if not value:
+        return unknown(reason)
+    return format_html(
+        '<span class="nowrap"><code title="{}">{}</code>'
+        '<button type="button" class="copy" data-copy="{}" aria-label="{}">{}</button></span>',
+        value,
+        formatting.short_digest(value),
+        value,
+        _("Copy the full digest"),
+        _("copy"),
+    )
+
+
+@register.filter
+def integer(value: int) -> str:
+    return formatting.integer(value)
+
+
+@register.filter
+def relative(value: float) -> str:
+    return formatting.relative(value)
+
+
+@register.filter
+def elapsed(value: timedelta | float) -> str:
+    return formatting.duration(value)
+
+
+@register.simple_tag
+def moment(value: datetime | None, reason: str = "") -> SafeString:
+    if value is None:
+        return unknown(reason or _("not recorded"))
+    return format_html(
+        '<time class="num nowrap" datetime="{}" title="UTC">{}</time>',
+        value.isoformat(),
+        formatting.moment(value),
+    )
+
+
+@register.filter
+def plain(value: Any) -> str:
+    """A declared value as text: lists joined, objects as key=value, ``null`` written out."""
+    if value is None:
+        return _("null")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={plain(item)}" for key, item in value.items()) or _("(empty)")
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(item) for item in value) or _("(none)")
+    return str(value)
+
+
+@register.simple_tag(takes_context=True)
+def query(context: dict[str, Any], **changes: Any) -> str:
+    """The current query string with some parameters changed; an empty value removes one."""
+    parameters = context["request"].GET.copy()
+    for key, value in changes.items():
+        parameters.pop(key, None)
+        if value not in ("", None):
+            parameters[key] = str(value)
+    return f"?{parameters.urlencode()}"

@@ -1,0 +1,135 @@
+"""The pages of one run. Each: the run or 404, one context, one template."""
+
+import json
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from assay.pages.charts.residuals import dumbbells
+from assay.pages.charts.timeline import timeline
+from assay.pages.contexts.evidence import evidence_page
+from assay.pages.contexts.head import RunHead, run_head
+from assay.pages.contexts.identity import identity_page
+from assay.pages.contexts.latency import latency_page
+from assay.pages.contexts.ledgers import ledgers_page
+from assay.pages.contexts.overview import overview
+from assay.pages.contexts.progress import progress_of
+from assay.pages.contexts.residuals import residuals_page
+from assay.pages.contexts.session_log import log_page
+from assay.pages.contexts.timeline import domain_timelines, view
+
+
+@require_safe
+def run(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    head = run_head(run_id, "run")
+    return _page(request, "overview", head, overview(head))
+
+
+@require_safe
+def progress(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    """The line that a live page polls. Once the run has ended the whole page is asked for again."""
+    head = run_head(run_id, "run")
+    response = render(
+        request, "pages/run/_progress.html", {"head": head, "progress": progress_of(head.run)}
+    )
+    if not head.live:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_safe
+def identity(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    head = run_head(run_id, "run-identity")
+    return _page(request, "identity", head, identity_page(head))
+
+
+@require_safe
+def run_timeline(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    head = run_head(run_id, "run-timeline")
+    domains = domain_timelines(head.reading) if head.reading else ()
+    figures = [(domain, timeline(view(domain, None, None))) for domain in domains]
+    return _page(request, "timeline", head, figures)
+
+
+@require_safe
+def timeline_detail(request: HttpRequest, run_id: UUID, number: int) -> JsonResponse:
+    """The figure of one clock domain between two instants, at the detail that the range allows."""
+    head = run_head(run_id, "run-timeline")
+    domains = domain_timelines(head.reading) if head.reading else ()
+    if not 0 <= number < len(domains):
+        raise Http404(_("this run has no clock domain of that number"))
+    shown = view(domains[number], _seconds(request, "from"), _seconds(request, "to"))
+    return JsonResponse(timeline(shown))
+
+
+@require_safe
+def ledgers(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    head = run_head(run_id, "run-ledgers")
+    page = ledgers_page(
+        head,
+        show=request.GET.get("show", "all"),
+        sort=request.GET.get("sort", ""),
+        page=request.GET.get("page"),
+    )
+    return _page(request, "ledgers", head, page)
+
+
+@require_safe
+def latency(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    head = run_head(run_id, "run-latency")
+    page = latency_page(
+        head,
+        segment=request.GET.get("segment", ""),
+        sort=request.GET.get("sort", ""),
+        page=request.GET.get("page"),
+    )
+    return _page(request, "latency", head, page)
+
+
+@require_safe
+def residuals(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    head = run_head(run_id, "run-residuals")
+    page = residuals_page(head)
+    return _page(request, "residuals", head, page, figure=dumbbells(page.lines))
+
+
+@require_safe
+def evidence(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    head = run_head(run_id, "run-evidence")
+    return _page(request, "evidence", head, evidence_page(head))
+
+
+@require_safe
+def session_log(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    head = run_head(run_id, "run-log")
+    return _page(request, "log", head, log_page(head))
+
+
+@require_safe
+def declaration(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    """The frozen RunSpec as it was declared."""
+    head = run_head(run_id, "run-identity")
+    text = json.dumps(head.spec, indent=2, sort_keys=True, ensure_ascii=False)
+    return _page(request, "declaration", head, text)
+
+
+def _page(
+    request: HttpRequest, name: str, head: RunHead, page: object, **more: object
+) -> HttpResponseBase:
+    """The whole page, or only its table when htmx swaps one."""
+    swapped = getattr(request, "htmx", False) and request.GET.get("part") == "table"
+    template = f"pages/run/_{name}_table.html" if swapped else f"pages/run/{name}.html"
+    going = {"progress": progress_of(head.run)} if head.live else {}
+    context = {"head": head, "page": page, "section": "runs", **going, **more}
+    return render(request, template, context)
+
+
+def _seconds(request: HttpRequest, name: str) -> float | None:
+    try:
+        return float(request.GET[name])
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,103 @@
+"""``python -m runners``: prepare, execute or reap one execution; measure this device; say what works here.
+
+Standard output holds one JSON document; everything a person reads goes to standard error. Exit codes: 0
+done, 1 ran and failed, 2 refused, 3 the machine lacks something, 130 interrupted.
+"""
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from runners.protocol.errors import RunnerError
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.verb(arguments))
+    except RunnerError as error:
+        findings = [f.__getstate__() for f in error.findings]
+        sys.stdout.write(json.dumps({"ok": False, "state": "refused", "findings": findings}) + "\n")
+        for finding in error.findings:
+            sys.stderr.write(f"error: {finding}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted before the run began\n")
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m runners", description=__doc__)
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    prepare = verbs.add_parser("prepare", help="verify the pins and materialise the plan")
+    prepare.add_argument("request", type=Path, help="JSON of a RunRequest")
+    prepare.add_argument("out", type=Path, help="folder to create")
+    prepare.set_defaults(verb=_prepare)
+
+    execute = verbs.add_parser("execute", help="run a prepared execution and seal it")
+    execute.add_argument("out", type=Path)
+    execute.add_argument(
+        "--watch",
+        type=int,
+        action="append",
+        default=[],
+        metavar="PID",
+        help="end the run, sealed as lost, when this process is gone; may be given more than once",
+    )
+    execute.set_defaults(verb=_execute)
+
+    reap = verbs.add_parser("reap", help="seal a dead execution from what it left")
+    reap.add_argument("out", type=Path)
+    reap.add_argument("--state", choices=("lost", "aborted", "failed"), default="lost")
+    reap.set_defaults(verb=_reap)
+
+    device = verbs.add_parser("measure-device", help="micro-benchmark of this machine")
+    device.add_argument("out", type=Path, help="JSON file to write")
+    device.set_defaults(verb=_measure_device)
+
+    doctor = verbs.add_parser("doctor", help="which engines and artifacts are usable here")
+    doctor.add_argument("--json", action="store_true", dest="as_json")
+    doctor.set_defaults(verb=_doctor)
+    return parser
+
+
+# Each verb imports its own module: the others' dependencies need not be installed.
+
+
+def _prepare(arguments: argparse.Namespace) -> int:
+    return int(importlib.import_module("runners.prepare").main(arguments.request, arguments.out))
+
+
+def _execute(arguments: argparse.Namespace) -> int:
+    session = importlib.import_module("runners.session")
+    result = session.execute(arguments.out, watched=arguments.watch)
+    sys.stdout.write(result.line() + "\n")
+    return int(result.exit_code)
+
+
+def _reap(arguments: argparse.Namespace) -> int:
+    reaping = importlib.import_module("runners.reaping")
+    state = importlib.import_module("runners.protocol.events").RunState(arguments.state)
+    result = reaping.reap(arguments.out, state=state)
+    sys.stdout.write(result.line() + "\n")
+    return 0  # the reaping went well, whatever became of the run
+
+
+def _measure_device(arguments: argparse.Namespace) -> int:
+    benchmark = importlib.import_module("runners.evidence.device_benchmark")
+    return int(benchmark.main(arguments.out) or 0)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    doctor = importlib.import_module("runners.doctor")
+    return int(doctor.main(as_json=arguments.as_json))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+"""Close an execution: bring everything that was captured into the bundle, state what is missing, seal it.
+
+The session calls it at its own end, the reaper for a session that died. Doing it again after an
+interruption goes on where it stopped.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from runners.evidence import identity, logs, observation, registration, sampler, secrets
+from runners.protocol import layout, manifest, sealing, withholding
+from runners.protocol.documents import Gap, IdentityItem
+from runners.protocol.events import RunState, SessionEvent
+from runners.protocol.session_log import SessionLog, read
+from runners.protocol.workspace import Workspace, json_lines, read_json
+
+Identify = Callable[[Mapping[str, Any] | None], Sequence[IdentityItem]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How the execution ended. ``reason`` is null only for a sealed one."""
+
+    state: RunState
+    reason: str | None
+    phase: str | None = None
+    last_lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What only the live session knew; a reaper has none of it."""
+
+    client_error: Mapping[str, Any] = field(
+        default_factory=lambda: {"absent": "the session died before it measured its own error"}
+    )
+    client_streams: Sequence[Mapping[str, Any]] | None = None
+    sampler: Mapping[str, Any] | None = None
+
+
+def close(
+    workspace: Workspace,
+    log: SessionLog,
+    ending: Ending,
+    *,
+    identify: Identify,
+    observed: Observed | None = None,
+) -> str:
+    """Seal and return the bundle digest. ``identify`` gets the engine's echo of its configuration."""
+    digest = sealing.sealed_digest(workspace.bundle)
+    if digest is not None:
+        return digest
+    seen = observed or Observed()
+    spec, context = workspace.spec(), workspace.context()
+    keeps_content = spec["evidence"]["content"] == "keep"
+    registration.withdraw_late(workspace, log)
+    redactor = secrets.from_environment(context["secret_names"], os.environ)
+    gaps = _bring_in_engine(workspace, spec, redactor)
+    streams = sealing.convert_streams(workspace, keep_content=keeps_content)
+    gaps += [gap for stream in streams for gap in stream.gaps]
+    if not keeps_content:
+        salt = sealing.salt_of(workspace)
+        withholding.prompts_to_digest(workspace.bundle / layout.PROMPTS, salt=salt)
+        gaps += withholding.gaps()
+    gaps += _secret_gaps(redactor, context["secret_names"])
+    for gap in gaps:
+        log.gap(gap)
+    _write_documents(workspace, ending, streams, spec, seen, identify)
+    state = _decide(workspace, log, ending)
+    return sealing.finish(workspace, header=_header(workspace, context, state))
+
+
+def _bring_in_engine(
+    workspace: Workspace, spec: Mapping[str, Any], redactor: secrets.Redactor
+) -> list[Gap]:
+    """The engine's log and events: joined, bounded, without secrets."""
+    bundle, limit = workspace.bundle, int(spec["evidence"]["stream_limit_bytes"])
+    workspace.keeper.mkdir(exist_ok=True)
+    joined = logs.assemble(
+        bundle / layout.ENGINE_LOG,
+        workspace.keeper,
+        times=bundle / layout.ENGINE_LOG_TIMES,
+        redactions=workspace.keeper / "redactions.jsonl",
+    )
+    gaps = []
+    if joined.lost_bytes:
+        gaps.append(
+            Gap(
+                what=f"{layout.ENGINE_LOG}: {joined.lost_bytes} bytes after offset {joined.cut_at} left "
+                f"out at the limit of {limit}",
+                affects="facts that the engine prints between its head and its tail",
+                needed="a larger evidence.stream_limit_bytes",
+                state="open",
+            )
+        )
+    events = bundle / layout.ENGINE_EVENTS
+    gaps += sealing.boundjson_lines(events, limit_bytes=limit)
+    entries = _redacted_events(events, redactor)
+    entries += [
+        {"file": layout.ENGINE_LOG, **row} for row in json_lines(workspace.keeper / "redactions.jsonl")
+    ]
+    entries += json_lines(workspace.segments / sampler.REDACTIONS)
+    entries += json_lines(workspace.root / "redactions.jsonl")
+    sealing.write_document(bundle / layout.REDACTIONS, {"replaced": entries})
+    return gaps
+
+
+def _redacted_events(path: Path, redactor: secrets.Redactor) -> list[dict[str, Any]]:
+    """Replace secrets in the engine's own event log, which the engine wrote by itself."""
+    if not path.exists():
+        return []
+    entries: list[dict[str, Any]] = []
+    offset = 0
+    part = path.with_name(path.name + ".part")
+    with path.open("rb") as source, part.open("wb") as out:
+        for line in source:
+            clean, found = redactor.redact(line, base=offset)
+            entries += [
+                {"file": layout.ENGINE_EVENTS, "offset": f.offset, "rule": f.rule} for f in found
+            ]
+            offset += out.write(clean)
+    if entries:
+        part.replace(path)
+    else:
+        part.unlink()
+    return entries
+
+
+def _secret_gaps(redactor: secrets.Redactor, names: Sequence[str]) -> list[Gap]:
+    unset = sorted(n for n in names if not os.environ.get(n))
+    gaps = []
+    for what, which in (
+        ("too short to be replaced", redactor.too_short),
+        ("not set where this was sealed, so only known forms of secrets were replaced", unset),
+    ):
+        if which:
+            gaps.append(
+                Gap(
+                    what=f"declared secrets {', '.join(which)}: {what}",
+                    affects="the promise that no declared secret stands in this bundle",
+                    needed="the variables set to their values, of at least "
+                    f"{secrets.SHORTEST_VALUE} characters",
+                    state="open",
+                )
+            )
+    return gaps
+
+
+def _write_documents(
+    workspace: Workspace,
+    ending: Ending,
+    streams: Sequence[sealing.Stream],
+    spec: Mapping[str, Any],
+    seen: Observed,
+    identify: Identify,
+) -> None:
+    bundle = workspace.bundle
+    prepared = read_json(bundle / layout.IDENTITY) or {}
+    items = identify(read_json(bundle / layout.SERVER_INFO))
+    sealing.write_document(
+        bundle / layout.IDENTITY,
+        identity.compose(prepared.get("artifact"), items),
+    )
+    sealing.write_document(
+        bundle / layout.OBSERVATION,
+        observation.document(
+            workspace,
+            streams=streams,
+            spec=spec,
+            sampler=seen.sampler,
+            client_streams=seen.client_streams,
+        ),
+    )
+    sealing.write_document(
+        bundle / layout.CLOCKS,
+        observation.clocks_document(workspace, client_error=seen.client_error),
+    )
+    if ending.state is not RunState.sealed:
+        sealing.write_document(
+            bundle / layout.ERROR,
+            {
+                "state": ending.state.value,
+                "reason": ending.reason,
+                "phase": ending.phase,
+                "last_lines": list(ending.last_lines),
+            },
+        )
+
+
+def _decide(workspace: Workspace, log: SessionLog, ending: Ending) -> str:
+    """The state is what the first ``sealed`` row says; a sealing that is resumed does not change it."""
+    if not log.has(SessionEvent.sealed):
+        log.write(SessionEvent.sealed, state=ending.state.value, reason=ending.reason)
+    rows = read(workspace.bundle / layout.SESSION)
+    return str(next(r["state"] for r in rows if r["event"] == SessionEvent.sealed))
+
+
+def _header(workspace: Workspace, context: Mapping[str, Any], state: str) -> dict[str, Any]:
+    predictions = workspace.bundle / layout.PREDICTIONS
+    return {
+        "run_id": context["run_id"],
+        "execution_id": context["execution_id"],
+        "repetition": context["repetition"],
+        "study": context["study"],
+        "state": state,
+        "spec_digest": context.get("spec_digest"),
+        "plan_digest": context.get("plan_digest"),
+        "predictions_digest": manifest.sha256_of(predictions) if predictions.exists() else None,
+        "level": observation.level(workspace.bundle).value,
+        "sealed_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+    }

@@ -1,0 +1,189 @@
+"""Facts of the machine a run was taken on, each with its column, its source, and a reason where unknown.
+
+Columns: ``rated`` is what the hardware or the kernel declares, ``observed`` what was read at this moment,
+``assumed`` is never used here. A reading (MHz) never keys a comparison.
+"""
+
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypedDict
+
+from runners.evidence import cgroup
+from runners.protocol import clocks
+from runners.protocol import host as machine
+from runners.protocol.documents import Gap
+
+# Instruction sets that decide which kernels a math library takes.
+_FLAGS = (
+    *("sse4_2", "avx", "f16c", "fma", "avx2", "avx_vnni"),
+    *("avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16"),
+    *("amx_tile", "amx_int8", "amx_bf16"),
+    *("asimd", "asimddp", "sve", "sve2", "i8mm", "bf16"),
+)
+_CPU = Path("/sys/devices/system/cpu")
+
+
+class Fact(TypedDict):
+    value: Any
+    unit: str | None
+    column: str  # rated | observed
+    role: str  # key | context | reading
+    source: str
+    reason: str | None  # why the value is null
+
+
+class HostDocument(TypedDict):
+    fingerprint: str  # runners.protocol.host: the same as a stored micro-benchmark's
+    facts: dict[str, Fact]
+    gaps: list[Gap]
+
+
+def describe() -> HostDocument:
+    """Read all facts now. Nothing here takes privileges; what cannot be read is null with a reason."""
+    info, memory = _cpuinfo(), _meminfo()
+    limits = cgroup.find().limits()
+    flags = set((info.get("flags") or info.get("Features") or "").split())
+    facts: dict[str, Fact] = {
+        "cpu_model": _rated(info.get("model name"), "/proc/cpuinfo", absent="no model name there"),
+        "cpu_flags": _rated([f for f in _FLAGS if f in flags], "/proc/cpuinfo"),
+        "logical_cores": _rated(os.cpu_count(), "sched_getaffinity, sysconf", unit="1"),
+        "usable_cores": _rated(sorted(os.sched_getaffinity(0)), "sched_getaffinity"),
+        "physical_cores": _rated(_physical_cores(), "/sys/devices/system/cpu", unit="1"),
+        "numa_nodes": _rated(_numa_nodes(), "/sys/devices/system/node", unit="1"),
+        "cpu_cache": _rated(info.get("cache size"), "/proc/cpuinfo", absent="not stated there"),
+        "memory_total_bytes": _rated(memory.get("MemTotal"), "/proc/meminfo", unit="byte"),
+        "swap_total_bytes": _rated(memory.get("SwapTotal"), "/proc/meminfo", unit="byte"),
+        "kernel": _rated(f"{platform.system()} {platform.release()}", "uname"),
+        "architecture": _rated(platform.machine(), "uname"),
+        "libc": _rated(" ".join(platform.libc_ver()).strip() or None, "python", absent="not glibc"),
+        "python": _rated(platform.python_version(), "python"),
+        "transparent_hugepages": _rated(
+            _read("/sys/kernel/mm/transparent_hugepage/enabled"),
+            "/sys/kernel/mm",
+            absent="not offered by this kernel",
+        ),
+        "virtualization": _rated(_virtualization(flags), "/proc/cpuinfo, /sys/class/dmi"),
+        "container": _rated(_container(), "/proc/1, /.dockerenv"),
+        "cgroup_version": _rated(limits.version, "/proc/self/cgroup", absent="no control group"),
+        "cgroup_cpu_quota_cores": _rated(
+            limits.cpu_quota_cores, str(limits.path), unit="1", absent="no quota is set"
+        ),
+        "cgroup_memory_limit_bytes": _rated(
+            limits.memory_limit_bytes, str(limits.path), unit="byte", absent="no limit is set"
+        ),
+        "host_name": _context(platform.node(), "uname"),
+        "boot_id": _context(clocks.boot_id(), "/proc/sys/kernel/random/boot_id"),
+        "cpu_governor": _rated(
+            _read(str(_CPU / "cpu0/cpufreq/scaling_governor")),
+            "cpufreq",
+            absent="the kernel offers no cpufreq here (usual in a virtual machine)",
+        ),
+        "cpu_mhz": _reading(_number(info.get("cpu MHz")), "/proc/cpuinfo", unit="MHz"),
+        "memory_available_bytes": _reading(memory.get("MemAvailable"), "/proc/meminfo", "byte"),
+        "load_average": _reading(list(os.getloadavg()), "/proc/loadavg"),
+    }
+    driver = _read("/proc/driver/nvidia/version")
+    facts["nvidia_driver"] = _rated(
+        driver.splitlines()[0] if driver else None,
+        "/proc/driver/nvidia/version",
+        absent="no NVIDIA driver is loaded",
+    )
+    fingerprint = machine.fingerprint(machine.describe())
+    return HostDocument(fingerprint=fingerprint, facts=facts, gaps=_gaps(facts))
+
+
+def _gaps(facts: dict[str, Fact]) -> list[Gap]:
+    gaps = []
+    if facts["cpu_governor"]["value"] is None:
+        gaps.append(
+            Gap(
+                what="core frequency policy and frequency over time are not observable on this machine",
+                affects="whether a difference in step time is a difference in core frequency",
+                needed="a kernel with cpufreq, or counters of the hypervisor's host",
+                state="open",
+            )
+        )
+    if facts["nvidia_driver"]["value"] is None:
+        gaps.append(
+            Gap(
+                what="no accelerator readings: no NVIDIA driver on this machine (NVML absent)",
+                affects="power, device memory and device clocks; none of them is reported as zero",
+                needed="nothing for a CPU run; a machine with a device for a device run",
+                state="accepted",
+            )
+        )
+    return gaps
+
+
+def _fact(column: str, role: str) -> Callable[..., Fact]:
+    def make(value: Any, source: str, unit: str | None = None, absent: str = "unreadable") -> Fact:
+        reason = absent if value is None else None
+        return Fact(value=value, unit=unit, column=column, role=role, source=source, reason=reason)
+
+    return make
+
+
+_rated = _fact("rated", "key")
+_context = _fact("rated", "context")
+_reading = _fact("observed", "reading")
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+def _cpuinfo() -> dict[str, str]:
+    """The first processor's block."""
+    block = (_read("/proc/cpuinfo") or "").split("\n\n", 1)[0]
+    pairs = (line.partition(":") for line in block.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _meminfo() -> dict[str, int]:
+    rows = (line.split() for line in (_read("/proc/meminfo") or "").splitlines())
+    return {r[0].rstrip(":"): int(r[1]) * 1024 for r in rows if len(r) >= 3 and r[2] == "kB"}
+
+
+def _physical_cores() -> int | None:
+    siblings = {
+        text
+        for path in _CPU.glob("cpu[0-9]*/topology/thread_siblings_list")
+        if (text := _read(str(path)))
+    }
+    return len(siblings) or None
+
+
+def _numa_nodes() -> int | None:
+    return len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None
+
+
+def _virtualization(flags: set[str]) -> str:
+    product = _read("/sys/class/dmi/id/product_name")
+    guest = "hypervisor" in flags
+    return " ".join(filter(None, ["guest" if guest else "none seen", product]))
+
+
+def _container() -> str:
+    """What the process environment shows of a container; "none seen" is no proof that there is none."""
+    if Path("/.dockerenv").exists():
+        return "docker"
+    if Path("/run/.containerenv").exists():
+        return "podman"
+    try:
+        environment = Path("/proc/1/environ").read_bytes().split(b"\0")
+    except OSError:
+        return "not readable"
+    named = [e.partition(b"=")[2].decode() for e in environment if e.startswith(b"container=")]
+    return named[0] if named else "none seen"

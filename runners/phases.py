@@ -1,0 +1,172 @@
+"""Drive the phases of a plan against a running engine: warm-up, measure, drain, profile."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from runners.engines.base import EngineAdapter
+from runners.evidence import trace
+from runners.halting import Halts, disk_full
+from runners.load.client import LoadClient
+from runners.load.driver import drive, open_client
+from runners.load.limits import StopReason
+from runners.load.recorder import Recorder
+from runners.load.report import DriveReport
+from runners.protocol import layout
+from runners.protocol.errors import Finding, RunFailed
+from runners.protocol.events import Phase, Segment, SessionEvent
+from runners.protocol.session_log import SessionLog
+from runners.protocol.workspace import Workspace
+
+Tell = Callable[[str, int, int, str], None]  # phase, done, total, message
+
+
+class Phases:
+    """One pass over the plan. ``reports`` holds what each segment's drive said of itself."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        log: SessionLog,
+        halts: Halts,
+        recorder: Recorder,
+        *,
+        spec: Mapping[str, Any],
+        base_url: str,
+        tell: Tell,
+    ) -> None:
+        self._bundle = workspace.bundle
+        self._log = log
+        self._halts = halts
+        self._recorder = recorder
+        self._spec = spec
+        self._base_url = base_url
+        self._tell = tell
+        self._rows = _by_segment(pq.read_table(self._bundle / layout.PLAN).to_pylist())
+        prompts = pq.read_table(self._bundle / layout.PROMPTS).to_pylist()
+        self._prompts = {row["prompt_ref"]: row for row in prompts}
+        self.total = sum(map(len, self._rows.values()))
+        self._done = 0
+        self._phase = Phase.warmup
+        self.reports: dict[str, DriveReport] = {}
+
+    async def run(self, adapter: EngineAdapter) -> None:
+        """All phases in order. Raises what ended the run early."""
+        client = open_client(self._base_url, self._spec["load"], self._recorder)
+        await client.open()
+        try:
+            await self._warm_up(client)
+            await self._measure(client)
+            await self._profile(client, adapter)
+        finally:
+            await client.close()
+
+    async def _warm_up(self, client: LoadClient) -> None:
+        self._begin(Phase.warmup)
+        await self._drive(Segment.warmup, client)
+        self._end(Phase.warmup)
+
+    async def _measure(self, client: LoadClient) -> None:
+        self._begin(Phase.measure)
+        await self._drive(Segment.cases, client)
+        await self._drive(Segment.load, client, on_drain=self._to_drain)
+        if self._phase is Phase.measure:
+            self._to_drain(None)
+        self._end(Phase.drain)
+
+    def _to_drain(self, t_ns: int | None) -> None:
+        """The plan has nothing more to send; what is open is waited for, within bounds."""
+        self._log.write(SessionEvent.phase_end, phase=Phase.measure.value, at_ns=t_ns)
+        self._begin(Phase.drain)
+
+    async def _profile(self, client: LoadClient, adapter: EngineAdapter) -> None:
+        """After the measured window, in the same start. A trace that fails is a gap, not a failed run."""
+        start, stop = adapter.profile_start(), adapter.profile_stop()
+        rows = self._rows.get(Segment.profile, [])
+        if not self._spec["evidence"]["trace"]["enabled"] or not rows:
+            self._log.gap(trace.gap("evidence.trace is off or the plan has no profile segment"))
+            return
+        if start is None or stop is None:
+            self._log.gap(trace.gap("this engine offers no profiler by HTTP"))
+            return
+        self._begin(Phase.profile)
+        problem = await self._halts.until(trace.call(self._base_url, start, is_stop=False))
+        if problem is None:
+            await self._drive(Segment.profile, client)
+            problem = await self._halts.until(trace.call(self._base_url, stop, is_stop=True))
+        found = trace.files(self._bundle)
+        shapes = [{k: row[k] for k in ("request_id", "input_tokens", "output_cap")} for row in rows]
+        self._end(Phase.profile, files=found, shapes=shapes, problem=problem)
+        if problem is not None or not found:
+            self._log.gap(trace.gap(problem or "the profiler answered but wrote no file"))
+
+    async def _drive(
+        self,
+        segment: Segment,
+        client: LoadClient,
+        *,
+        on_drain: Callable[[int], None] | None = None,
+    ) -> None:
+        rows = self._rows.get(segment, [])
+        if not rows:
+            return
+        before = self._done
+
+        async def go() -> DriveReport:
+            report = await drive(
+                rows,
+                self._prompts,
+                base_url=self._base_url,
+                model=self._spec["artifact"]["name"],
+                load=self._spec["load"],
+                recorder=self._recorder,
+                client=client,
+                progress=lambda done, _, message: self._show(before + done, message),
+                stop_event=self._halts.stop,
+                on_drain=on_drain,
+            )
+            self.reports[segment.value] = report  # kept also when the run ends in here
+            self._log.write(SessionEvent.segment_end, segment=segment.value, report=asdict(report))
+            return report
+
+        report = await self._halts.until_wound_down(go())
+        self._done = before + len(rows)
+        if report.stop_reason is StopReason.capture_ended:
+            raise disk_full("the captured reads could not be written any more")
+
+    def _begin(self, phase: Phase) -> None:
+        self._phase = phase
+        self._log.write(SessionEvent.phase_start, phase=phase.value)
+        self._show(self._done, f"{phase.value} begins")
+
+    def _end(self, phase: Phase, **fields: Any) -> None:
+        self._log.write(SessionEvent.phase_end, phase=phase.value, **fields)
+
+    def _show(self, done: int, message: str) -> None:
+        self._tell(self._phase.value, done, self.total, message)
+
+    def client_error(self) -> dict[str, Any]:
+        """For ``clocks.json``: the load segment's own error on top, every segment's below."""
+        by_segment = {name: report.client_error for name, report in self.reports.items()}
+        for name in (Segment.load, Segment.cases, Segment.warmup):
+            if name in by_segment:
+                return {**by_segment[name], "segment": name.value, "by_segment": by_segment}
+        return {"absent": "no segment was driven to its end"}
+
+
+def _by_segment(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["segment"] not in set(Segment):
+            raise RunFailed(
+                Finding(
+                    field="plan.segment",
+                    seen=str(row["segment"]),
+                    allowed=", ".join(Segment),
+                    remedy="Prepare the run again.",
+                )
+            )
+        found.setdefault(row["segment"], []).append(row)
+    return found

@@ -1,0 +1,206 @@
+"""``python -m runners prepare REQUEST OUT``: everything that can be refused, before anything is launched.
+
+In this order: the declaration and its digest, the engine's environment and port, the artifact's pins against
+the bytes on disk, the plan with exact token counts, the disk. Only then OUT appears, whole, by one rename;
+on refusal nothing is left. Exit codes: 0 prepared, 2 refused, 3 the machine lacks something.
+"""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.checks.policy import Policy
+from experiments.errors import Refusal
+from experiments.identity import canonical as canonical_spec
+from experiments.identity import spec_digest
+from experiments.migrations import migrate
+from experiments.plan import check
+from runners.adapters import adapter_for
+from runners.artifacts.chat_template import TemplateProblem
+from runners.catalogue import ENGINES
+from runners.engines.base import EngineAdapter
+from runners.evidence.artifact import VerifiedArtifact, verify
+from runners.evidence.capture_size import estimate
+from runners.evidence.environment_checks import check_disk, free_port
+from runners.load.materialise import Materialised, materialise, write
+from runners.protocol import layout
+from runners.protocol.documents import IDENTITY_ITEMS, IdentityDocument, RunContext
+from runners.protocol.errors import EnvironmentLacks, Finding, Refused, RunnerError
+from runners.protocol.manifest import canonical
+
+REQUEST_KEYS = ("spec", "spec_digest", "context")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What a run will be made of, before OUT exists."""
+
+    spec: Mapping[str, Any]
+    context: RunContext
+    artifact: VerifiedArtifact
+    plan: Materialised
+    estimated_bytes: int
+
+    def report(self) -> dict[str, Any]:
+        """The line on stdout."""
+        return {
+            "ok": True,
+            "spec_digest": self.context["spec_digest"],
+            "plan_digest": self.plan.digest,
+            "artifact": self.artifact.identity,
+            "plan": self.plan.summary,
+            "estimated_bytes": self.estimated_bytes,
+        }
+
+
+def main(request_path: Path, out: Path) -> int:
+    """Prepare, print one JSON line, return the exit code."""
+    try:
+        answer, code = prepare(request_path, out).report(), 0
+    except RunnerError as error:
+        findings = [asdict(f) for f in error.findings]
+        answer, code = {"ok": False, "findings": findings}, error.exit_code
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()
+    return code
+
+
+def prepare(request_path: Path, out: Path) -> Prepared:
+    """Check everything and make OUT. Raises Refused or EnvironmentLacks; OUT then does not exist."""
+    try:
+        prepared = check_all(_request(request_path), out)
+    except Refusal as refusal:
+        raise Refused(*refusal.findings) from refusal
+    except TemplateProblem as problem:
+        raise Refused(
+            Finding(
+                field="artifact.chat_template",
+                seen=str(problem),
+                allowed="a template that renders one user message, without the clock",
+                remedy="Use the completions endpoint, or another artifact.",
+            )
+        ) from problem
+    _publish(prepared, out)
+    return prepared
+
+
+def check_all(request: Mapping[str, Any], out: Path) -> Prepared:
+    """Every check in order, effects none. Raises Refusal, Refused, EnvironmentLacks or TemplateProblem."""
+    if out.exists():
+        raise _refused("OUT", str(out), "a path that does not exist", "Name a new folder.")
+    spec = dict(migrate(request["spec"]))
+    context: RunContext = request["context"]
+    roots = [Path(p) for p in context["artifact_roots"]]
+    policy = Policy(artifact_roots=tuple(str(r) for r in roots))
+    digest = _checked_digest(spec, str(request["spec_digest"]), policy)
+    adapter = engine_adapter(str(spec["engine"]["key"]))
+    if (problem := adapter.environment_problem(spec)) is not None:
+        raise EnvironmentLacks(
+            Finding(
+                field="engine.environment",
+                seen=problem,
+                allowed=f"{spec['engine']['key']} {spec['engine']['version']}, ready to start",
+                remedy="Run it, then run again.",
+            )
+        )
+    port = free_port(context.get("port") or spec["engine"]["port"])
+    artifact = verify(spec["artifact"], roots=roots)
+    plan = materialise(
+        spec,
+        artifact.encoder,
+        tokenizer_sha256=artifact.identity["tokenizer"]["sha256"],
+        chat_template_sha256=artifact.identity["chat_template"]["sha256"],
+    )
+    estimated = estimate(spec, plan.summary)
+    check_disk(out, needed_bytes=estimated)
+    told: RunContext = context.copy()
+    told["port"] = port
+    told["artifact_files"] = {name: str(path) for name, path in artifact.files.items()}
+    told["spec_digest"] = digest
+    told["plan_digest"] = plan.digest
+    return Prepared(
+        spec=spec, context=told, artifact=artifact, plan=plan, estimated_bytes=estimated
+    )
+
+
+def _request(path: Path) -> dict[str, Any]:
+    try:
+        request = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise _refused(
+            "REQUEST", f"{path}: {error}", "a run request as JSON", "Give the file."
+        ) from error
+    if not isinstance(request, dict) or not all(k in request for k in REQUEST_KEYS):
+        seen = ", ".join(request) if isinstance(request, dict) else type(request).__name__
+        raise _refused("REQUEST", seen, ", ".join(REQUEST_KEYS), "Give all of them.")
+    return request
+
+
+def _checked_digest(spec: Mapping[str, Any], stated: str, policy: Policy) -> str:
+    """The spec's digest. A spec that was changed after it was planned, or no longer holds, is refused."""
+    try:
+        findings = check(spec, policy=policy)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _refused(
+            "spec", f"{type(error).__name__}: {error}", "a whole run spec", "Plan the study again."
+        ) from error
+    if findings:
+        raise Refused(*findings)
+    digest = spec_digest(spec)
+    if digest != stated:
+        raise _refused(
+            "spec_digest",
+            f"{stated} is stated",
+            f"{digest}, which the spec has",
+            "The spec was changed after it was planned; plan the study again.",
+        )
+    return digest
+
+
+def engine_adapter(key: str) -> EngineAdapter:
+    """The adapter of an engine, imported only now. Raises Refused or EnvironmentLacks."""
+    try:
+        return adapter_for(key)
+    except ImportError as error:
+        raise EnvironmentLacks(
+            Finding(
+                field="engine.environment",
+                seen=f"{ENGINES[key].label} cannot be loaded: {error}",
+                allowed="an installed engine",
+                remedy=f"pip install 'assay[{key}]'",
+            )
+        ) from error
+
+
+def _publish(prepared: Prepared, out: Path) -> None:
+    """Write everything beside OUT and rename it into place."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        bundle = partial / layout.BUNDLE_FOLDER
+        bundle.mkdir()
+        (bundle / layout.SPEC).write_bytes(canonical_spec(prepared.spec))
+        write(prepared.plan, bundle)
+        identity = IdentityDocument(
+            artifact=prepared.artifact.identity,
+            run=[],
+            complete=False,
+            missing=list(IDENTITY_ITEMS),
+        )
+        (bundle / layout.IDENTITY).write_bytes(canonical(identity))
+        context = partial / layout.CONTEXT
+        context.touch(mode=0o600)  # it holds the fencing token
+        context.write_bytes(canonical(prepared.context))
+        partial.rename(out)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def _refused(field: str, seen: str, allowed: str, remedy: str) -> Refused:
+    return Refused(Finding(field=field, seen=seen, allowed=allowed, remedy=remedy))

@@ -1,0 +1,117 @@
+"""What this machine is, as far as its performance goes, and a short fingerprint of it.
+
+Both sides need it: the runner stores it with a micro-benchmark, the platform finds the benchmarks of this
+host by it. Readings (load, clock rates) are no part of the fingerprint; nor is the host name, which a
+container changes at every start.
+"""
+
+import hashlib
+import os
+import platform
+from pathlib import Path
+from typing import TypedDict
+
+import rfc8785
+
+_CPUINFO = Path("/proc/cpuinfo")
+_MEMINFO = Path("/proc/meminfo")
+_CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
+_CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+class CacheLevel(TypedDict):
+    """One data cache as the kernel reports it; ``instances`` is how many the host's cores have of it."""
+
+    level: int
+    bytes: int
+    instances: int
+
+
+class HostDescription(TypedDict):
+    """Facts that bound what the host can do. Unknown is null."""
+
+    machine: str
+    cpu_model: str | None
+    cpu_identity: (
+        str | None
+    )  # family/model/stepping: the model name of a virtual CPU is often generic
+    logical_cpus: int
+    cpu_quota: str | None  # the container's quota and period in µs, "max 100000" when unlimited
+    memory_bytes: int | None
+    caches: list[CacheLevel]
+    instruction_sets: list[str]
+
+
+_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_vnni", "amx_bf16", "amx_int8", "sve", "asimd")
+
+
+def describe() -> HostDescription:
+    """Read the host's description from the kernel. Costs a few file reads, starts nothing."""
+    fields = _cpuinfo()
+    flags = set((fields.get("flags") or fields.get("Features") or "").split())
+    identity = [fields.get(name) for name in ("cpu family", "model", "stepping")]
+    return HostDescription(
+        machine=platform.machine(),
+        cpu_model=fields.get("model name"),
+        cpu_identity="/".join(str(part) for part in identity) if all(identity) else None,
+        logical_cpus=os.cpu_count() or 1,
+        cpu_quota=_text(_CGROUP_QUOTA),
+        memory_bytes=_memory_bytes(),
+        caches=_caches(),
+        instruction_sets=[name for name in _SETS if name in flags],
+    )
+
+
+def fingerprint(description: HostDescription) -> str:
+    """Sixteen hex digits over the description. Memory counts in GiB: kernels differ in what they hold back."""
+    memory = description["memory_bytes"]
+    keyed = {**description, "memory_bytes": None if memory is None else round(memory / 2**30)}
+    return hashlib.sha256(rfc8785.dumps(keyed)).hexdigest()[:16]
+
+
+def _cpuinfo() -> dict[str, str]:
+    text = _text(_CPUINFO) or ""
+    first = text.split("\n\n", 1)[0]
+    pairs = (line.split(":", 1) for line in first.splitlines() if ":" in line)
+    return {name.strip(): value.strip() for name, value in pairs}
+
+
+def _memory_bytes() -> int | None:
+    for line in (_text(_MEMINFO) or "").splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _caches() -> list[CacheLevel]:
+    found = []
+    for folder in sorted(_CACHE.glob("index*")):
+        kind, level, size = (_text(folder / name) for name in ("type", "level", "size"))
+        shared = _text(folder / "shared_cpu_list")
+        if kind == "Instruction" or level is None or size is None:
+            continue
+        sharing = _cpus_in(shared) if shared else 1
+        count = max(1, (os.cpu_count() or 1) // max(1, sharing))
+        found.append(CacheLevel(level=int(level), bytes=_size_bytes(size), instances=count))
+    return found
+
+
+def _cpus_in(ranges: str) -> int:
+    """How many CPUs a kernel list such as ``0-3,8`` names."""
+    total = 0
+    for part in ranges.split(","):
+        low, _, high = part.partition("-")
+        total += int(high or low) - int(low) + 1
+    return total
+
+
+def _size_bytes(text: str) -> int:
+    units = {"K": 2**10, "M": 2**20, "G": 2**30}
+    return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None

@@ -1,0 +1,56 @@
+"""Fixtures of every test: state in a temporary home, no network but loopback, real servers on demand."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import pytest_socket
+
+from assay.archive.paths import Home
+from tests import servers
+
+
+def pytest_runtest_setup() -> None:
+    pytest_socket.socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the controlling process; xdist workers end before it
+        servers.stop_all()
+
+
+@pytest.fixture
+def assay_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: object) -> Home:
+    """An empty home for this test, in the environment and in Django's settings."""
+    root = tmp_path / "home"
+    root.mkdir()
+    monkeypatch.setenv("ASSAY_HOME", str(root))
+    settings.HOME = root  # type: ignore[attr-defined]
+    return Home(root)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    """A real PostgreSQL, shared by the whole test run."""
+    return servers.postgres_url()
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """A real Redis-compatible server, shared by the whole test run."""
+    return servers.redis_url()
+
+
+@pytest.fixture
+def fresh_postgres_url(postgres_url: str) -> Iterator[str]:
+    """A database of its own for processes that a test starts."""
+    import uuid
+
+    import psycopg
+
+    name = f"t{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield postgres_url.replace("/postgres?", f"/{name}?")
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
