@@ -16,11 +16,13 @@ from hydra import initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
-from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
+from omegaconf.errors import OmegaConfBaseException
 
 from experiments.composed import Composed
+from experiments.composition_errors import ODD_ERRORS, no_such_node, refusal
 from experiments.errors import Finding, Refusal, refuse
-from experiments.overrides import Cell, cells, unknown_key
+from experiments.key_findings import missing_field, unknown_key
+from experiments.overrides import Cell, cells
 from experiments.plain import forbidden
 from experiments.schema import fields
 from experiments.schema.engine import ENGINE_SCHEMAS
@@ -31,8 +33,6 @@ CONF = Path(__file__).resolve().parent / "conf"
 ROOT_FILE = "root"
 GROUPS = tuple(m.name for m in fields.members(RootConfig) if m.name != "schema_version")
 
-# What OmegaConf raises, beside its own errors, when an override sets a field where no node is.
-_ODD_ERRORS = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 _hydra_lock = threading.Lock()
 
 
@@ -79,9 +79,11 @@ def _one(cell: Cell, groups: Mapping[str, Collection[str]], studies: Path | None
             OmegaConf.masked_copy(tree, [str(k) for k in tree if k != "hydra"])
         )
     except (HydraException, OmegaConfBaseException) as error:
-        raise _refusal(error, cell) from error
-    except _ODD_ERRORS as error:
-        raise _no_such_node(cell, studies) from error
+        raise refusal(error, cell.overrides, groups) from error
+    except ODD_ERRORS as error:
+        chosen = [o for o in cell.overrides if o.partition("=")[0] in groups]
+        base = hydra_compose(ROOT_FILE, overrides=_inside(chosen, studies))
+        raise no_such_node(cell.overrides, OmegaConf.to_container(base)) from error
     assert isinstance(document, dict)
     assert isinstance(picked, dict)
     return Composed(
@@ -98,48 +100,6 @@ def _inside(overrides: Sequence[str], studies: Path | None) -> list[str]:
         return list(overrides)
     quoted = str(studies.resolve()).replace("'", "\\'")
     return [*overrides, f"hydra.searchpath=['file://{quoted}']"]
-
-
-def _no_such_node(cell: Cell, studies: Path | None) -> Refusal:
-    """Which override sets a field below a node that is null, or a list entry that is not there."""
-    keys = {o: o.partition("=")[0] for o in cell.overrides}
-    chosen = [o for o, key in keys.items() if key in GROUPS]
-    base = OmegaConf.to_container(hydra_compose(ROOT_FILE, overrides=_inside(chosen, studies)))
-    findings = []
-    for written, key in keys.items():
-        node: Any = base
-        parts = key.split(".")
-        for depth, part in enumerate(parts):
-            node = _step(node, part)
-            if node is None and (depth + 1 < len(parts) or "{" in written):
-                findings.append(
-                    Finding(
-                        field=".".join(parts[: depth + 1]),
-                        seen=written,
-                        allowed="a node that the chosen file holds",
-                        remedy="It is null or absent there; write it whole in a group file of your own.",
-                    )
-                )
-                break
-    return Refusal(
-        findings
-        or [
-            Finding(
-                field="declaration",
-                seen=" ".join(cell.overrides),
-                allowed="overrides that fit the chosen files",
-                remedy="Set the fields one by one, or write a group file.",
-            )
-        ]
-    )
-
-
-def _step(node: Any, part: str) -> Any:
-    if isinstance(node, Mapping):
-        return node.get(part)
-    if isinstance(node, list) and part.isdigit() and int(part) < len(node):
-        return node[int(part)]
-    return None
 
 
 def _typed(document: dict[str, Any]) -> dict[str, Any]:
@@ -171,30 +131,16 @@ def _typed(document: dict[str, Any]) -> dict[str, Any]:
         merged = OmegaConf.merge(OmegaConf.structured(RootConfig), rest)
         typed = OmegaConf.merge(OmegaConf.structured(schema), engine)
     except OmegaConfBaseException as error:
-        raise _refusal(error, None) from error
+        raise refusal(error, (), {}) from error
     missing = [
         *(str(k) for k in OmegaConf.missing_keys(merged)),
         *(f"engine.{k}" for k in OmegaConf.missing_keys(typed)),
     ]
     if missing:
-        raise Refusal([_missing(path) for path in sorted(missing)])
+        raise Refusal([missing_field(path) for path in sorted(missing)])
     whole = _plain(OmegaConf.to_container(merged, resolve=False))
     whole["engine"] = _plain(OmegaConf.to_container(typed, resolve=False))
     return dict(whole)
-
-
-def _missing(path: str) -> Finding:
-    path = path.replace("[", ".").replace("]", "")
-    member = fields.find(path)
-    remedy = "Declare it in the group file or as an override."
-    if path == "artifact.config.h_kv":
-        remedy = "A memory or capacity claim without the number of KV heads cannot be reviewed."
-    return Finding(
-        field=path,
-        seen="missing",
-        allowed=member.allowed if member else "a declared value",
-        remedy=remedy,
-    )
 
 
 def _plain(value: Any) -> Any:
@@ -205,33 +151,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(v) for v in value]
     return value
-
-
-def _refusal(error: Exception, cell: Cell | None) -> Refusal:
-    """Hydra's or OmegaConf's error as a finding: the field, what was seen, what is allowed."""
-    cause: BaseException = error
-    while not isinstance(cause, OmegaConfBaseException) and cause.__cause__ is not None:
-        cause = cause.__cause__
-    words = str(cause).splitlines()[0]
-    field = str(getattr(cause, "full_key", "") or "declaration").replace("[", ".").replace("]", "")
-    if isinstance(cause, ConfigKeyError):
-        return Refusal([unknown_key(field)])
-    if "You must specify" in words:
-        field, _, _ = words.removeprefix("You must specify '").partition("'")
-        return refuse(
-            field=field,
-            seen="nothing chosen",
-            allowed=", ".join(choices().get(field, [])),
-            remedy=f"Add {field}=NAME.",
-        )
-    if "is not Optional" in words:
-        return Refusal([_missing(field)])
-    member = fields.find(field)
-    written = [o for o in (cell.overrides if cell else ()) if o.startswith(f"{field}=")]
-    value = getattr(cause, "value", None)
-    return refuse(
-        field=field,
-        seen=written[0] if written else (value if value is not None else words),
-        allowed=member.allowed if member else "what the schema says",
-        remedy=words,
-    )

@@ -47,14 +47,16 @@ class FieldComparison:
 class Comparison:
     """``model_input`` and ``conversion`` are null where there is nothing to say.
 
-    ``attributable_to`` is the one declared variable that moved, if nothing else did; ``reasons`` say why a
-    difference between results cannot be attributed or the results must not be merged.
+    ``reasons`` say why a difference between results cannot be attributed, or the results not be merged.
+    ``attributable_to`` is the one declared variable that moved, if nothing else did; it holds only under
+    ``conditions``, one for each field that is not known.
     """
 
     fields: tuple[FieldComparison, ...]
     model_input: str | None
     conversion: str | None
     attributable_to: str | None
+    conditions: tuple[str, ...]
     reasons: tuple[str, ...]
 
     def with_verdict(self, verdict: Verdict) -> tuple[FieldComparison, ...]:
@@ -84,6 +86,7 @@ def compare(
         model_input=model_input,
         conversion=conversion,
         attributable_to=moved[0] if len(moved) == 1 and not reasons else None,
+        conditions=tuple(f"{f.path}: {f.note}" for f in compared if f.verdict is Verdict.unknown),
         reasons=reasons,
     )
 
@@ -183,7 +186,5 @@ def _reasons(
             yield f"{f.path} differs and is not a declared variable" + (
                 f" ({f.note})" if f.note else ""
             )
-        elif f.verdict is Verdict.unknown:
-            yield f"{f.path}: {f.note}"
     if len(moved) > 1:
         yield f"{len(moved)} declared variables moved at once: {', '.join(moved)}"

@@ -40,6 +40,8 @@ def _exact(value: Any) -> Any:
         return value
     if isinstance(value, int):
         return str(value) if abs(value) > MAX_EXACT_INTEGER else value
+    if isinstance(value, float) and abs(value) > MAX_EXACT_INTEGER and value.is_integer():
+        return str(int(value))  # its digits would be read back as such an integer
     if isinstance(value, Mapping):
         return {str(k): _exact(v) for k, v in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):

@@ -5,9 +5,8 @@ Allowed are ``group=choice`` and ``path.to.field=value`` for groups and fields t
 interpolations, because each of them could change what a declaration means behind the reader's back.
 """
 
-import difflib
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -15,6 +14,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from experiments.errors import Finding, Refusal, refuse
+from experiments.key_findings import nearest, unknown_key
 from experiments.plain import INTERPOLATION, forbidden
 from experiments.schema import fields
 
@@ -60,34 +60,6 @@ def cells(
         )
         for cell in itertools.product(*options)
     ]
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word most like ``word``, or None if nothing is near."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return close[0] if close else None
-
-
-def unknown_key(key: str, *, seen: str | None = None) -> Finding:
-    """The finding for a key that does not exist, naming the nearest that does.
-
-    The neighbours under the same parent come first, then any path that ends alike, then any path.
-    """
-    beside = fields.siblings(key)
-    anywhere = [p for p in fields.all_paths() if "*" not in p]
-    by_end = {p.rpartition(".")[2]: p for p in reversed(anywhere)}
-    last = nearest(key.rpartition(".")[2], by_end)
-    near = (
-        nearest(key, beside)
-        or (by_end[last] if last and not beside else None)
-        or (nearest(key, anywhere) if not beside else None)
-    )
-    return Finding(
-        field=key,
-        seen=f"{seen if seen is not None else key} (unknown key)",
-        allowed=near or ", ".join(beside) or "a key of the schema",
-        remedy=f"Did you mean {near}?" if near else "See experiments/schema for the keys.",
-    )
 
 
 def _parse(text: str) -> Override:

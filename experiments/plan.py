@@ -16,8 +16,9 @@ from experiments.checks.policy import Policy
 from experiments.composed import Composed
 from experiments.errors import Finding, Refusal, refuse
 from experiments.identity import canonical, spec_digest
+from experiments.key_findings import missing_field
 from experiments.migrations import migrate
-from experiments.schema.fields import leaves, unknown_keys
+from experiments.schema.fields import leaves, missing_keys, unknown_keys
 from experiments.schema.roles import Role
 
 MAX_REPETITIONS = 1000
@@ -90,8 +91,9 @@ def check(document: Mapping[str, Any], *, policy: Policy = DEFAULT_POLICY) -> li
         )
         for path in unknown_keys(document)
     ]
-    if strangers:
-        return strangers
+    absent = [missing_field(path) for path in missing_keys(document)]
+    if strangers or absent:
+        return [*strangers, *absent]
     return [
         *artifact.check(document["artifact"], policy),
         *precision.check(document["artifact"]["precision"]),

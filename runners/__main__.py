@@ -9,6 +9,7 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from runners.protocol.errors import RunnerError
@@ -21,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.verb(arguments))
     except RunnerError as error:
-        findings = [f.__getstate__() for f in error.findings]
+        findings = [asdict(f) for f in error.findings]
         sys.stdout.write(json.dumps({"ok": False, "state": "refused", "findings": findings}) + "\n")
         for finding in error.findings:
             sys.stderr.write(f"error: {finding}\n")
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
 
     device = verbs.add_parser("measure-device", help="micro-benchmark of this machine")
     device.add_argument("out", type=Path, help="JSON file to write")
+    device.add_argument("options", nargs=argparse.REMAINDER, help="see device_benchmark")
     device.set_defaults(verb=_measure_device)
 
     doctor = verbs.add_parser("doctor", help="which engines and artifacts are usable here")
@@ -91,7 +93,7 @@ def _reap(arguments: argparse.Namespace) -> int:
 
 def _measure_device(arguments: argparse.Namespace) -> int:
     benchmark = importlib.import_module("runners.evidence.device_benchmark")
-    return int(benchmark.main(arguments.out) or 0)
+    return int(benchmark.main(arguments.out, arguments.options))
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

@@ -8,13 +8,16 @@ from typing import Any, cast
 from runners.catalogue import ENGINES
 from runners.engines.base import EngineAdapter, EvidenceContext
 from runners.protocol.documents import Gap, IdentityItem
-from runners.protocol.errors import Finding, Refused
+from runners.protocol.errors import EnvironmentLacks, Finding, Refused
 from runners.protocol.session_log import SessionLog
 from runners.protocol.workspace import Workspace, read_json
 
 
 def adapter_for(key: str) -> EngineAdapter:
-    """The adapter of the catalogue under this key. Raises Refused for an unknown key."""
+    """The adapter of the catalogue under this key, imported only now.
+
+    Raises Refused for an unknown key, EnvironmentLacks where the adapter's packages are not installed.
+    """
     entry = ENGINES.get(key)
     if entry is None:
         raise Refused(
@@ -26,7 +29,17 @@ def adapter_for(key: str) -> EngineAdapter:
             )
         )
     module, _, name = entry.adapter.partition(":")
-    return cast(EngineAdapter, getattr(importlib.import_module(module), name))
+    try:
+        return cast(EngineAdapter, getattr(importlib.import_module(module), name))
+    except ImportError as error:
+        raise EnvironmentLacks(
+            Finding(
+                field="engine.environment",
+                seen=f"{entry.label} cannot be loaded: {error}",
+                allowed="an installed engine",
+                remedy=f"pip install 'assay[{key}]'",
+            )
+        ) from error
 
 
 def identify_with(

@@ -6,9 +6,9 @@ The first cause wins and is raised out of ``until``; ``stop`` is set at once, fo
 import asyncio
 import signal
 from collections.abc import Coroutine, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from runners.evidence.launch import EngineProcess, ending
+from runners.evidence.launch import EngineProcess
 from runners.evidence.processes import ProcessId, alive, identify
 from runners.protocol.errors import Finding, RunFailed
 from runners.protocol.workspace import Workspace
@@ -63,7 +63,8 @@ class Halts:
 
     async def _until(self, work: Coroutine[None, None, T], *, patience_s: float) -> T:
         task = self._loop.create_task(work)
-        await asyncio.wait([task, self._cause], return_when=asyncio.FIRST_COMPLETED)
+        both: list[asyncio.Future[Any]] = [task, self._cause]
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if self._cause.done() and patience_s:
             await asyncio.wait([task], timeout=patience_s)
         if not self._cause.done():
@@ -97,7 +98,7 @@ class Halts:
             RunFailed(
                 Finding(
                     field="engine",
-                    seen=f"ended in mid-run ({ending(engine.exit_code)}); last lines: {words}",
+                    seen=f"ended in mid-run ({engine.how_it_ended()}); last lines: {words}",
                     allowed="an engine that stays up until it is stopped",
                     remedy="Read engine.log in the bundle.",
                 )

@@ -1,6 +1,6 @@
 """Drive the phases of a plan against a running engine: warm-up, measure, drain, profile."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from runners.engines.base import EngineAdapter
 from runners.evidence import trace
+from runners.evidence.record import Record
 from runners.halting import Halts, disk_full
 from runners.load.client import LoadClient
 from runners.load.driver import drive, open_client
@@ -17,10 +18,7 @@ from runners.load.report import DriveReport
 from runners.protocol import layout
 from runners.protocol.errors import Finding, RunFailed
 from runners.protocol.events import Phase, Segment, SessionEvent
-from runners.protocol.session_log import SessionLog
 from runners.protocol.workspace import Workspace
-
-Tell = Callable[[str, int, int, str], None]  # phase, done, total, message
 
 
 class Phases:
@@ -29,21 +27,19 @@ class Phases:
     def __init__(
         self,
         workspace: Workspace,
-        log: SessionLog,
+        record: Record,
         halts: Halts,
         recorder: Recorder,
         *,
-        spec: Mapping[str, Any],
         base_url: str,
-        tell: Tell,
     ) -> None:
         self._bundle = workspace.bundle
-        self._log = log
+        self._log = record.log
+        self._record = record
         self._halts = halts
         self._recorder = recorder
-        self._spec = spec
+        self._spec = record.spec
         self._base_url = base_url
-        self._tell = tell
         self._rows = _by_segment(pq.read_table(self._bundle / layout.PLAN).to_pylist())
         prompts = pq.read_table(self._bundle / layout.PROMPTS).to_pylist()
         self._prompts = {row["prompt_ref"]: row for row in prompts}
@@ -145,7 +141,8 @@ class Phases:
         self._log.write(SessionEvent.phase_end, phase=phase.value, **fields)
 
     def _show(self, done: int, message: str) -> None:
-        self._tell(self._phase.value, done, self.total, message)
+        self._record.count(done, self.total)
+        self._record.tell(self._phase.value, message)
 
     def client_error(self) -> dict[str, Any]:
         """For ``clocks.json``: the load segment's own error on top, every segment's below."""

@@ -1,5 +1,7 @@
 """Fixtures of every test: state in a temporary home, no network but loopback, real servers on demand."""
 
+import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,11 +9,16 @@ import pytest
 import pytest_socket
 
 from assay.archive.paths import Home
-from tests import servers
+from tests import guards, servers
+from tests.stacks import Stack
 
 
 def pytest_runtest_setup() -> None:
     pytest_socket.socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
+
+
+def pytest_configure() -> None:
+    guards.let_tests_flush()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -54,3 +61,41 @@ def fresh_postgres_url(postgres_url: str) -> Iterator[str]:
     yield postgres_url.replace("/postgres?", f"/{name}?")
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(
+    params=[
+        "embedded",
+        pytest.param("team", marks=[pytest.mark.postgres, pytest.mark.redis]),
+    ]
+)
+def stack(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stack]:
+    """SQLite with the folder broker, and PostgreSQL with Redis; the processes are ended afterwards."""
+    variables = {}
+    if request.param == "team":
+        variables = {
+            "ASSAY_DATABASE_URL": request.getfixturevalue("fresh_postgres_url"),
+            "ASSAY_REDIS_URL": request.getfixturevalue("fresh_redis_url"),
+        }
+    made = Stack(home=tmp_path / "home", variables=variables)
+    done = made.assay("migrate")
+    assert done.returncode == 0, done.stderr
+    yield made
+    made.stop()
+
+
+_redis_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def fresh_redis_url(redis_url: str) -> str:
+    """An empty numbered database of the shared server."""
+    import redis
+
+    # xdist workers share the server: each takes its own few of the sixteen databases
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    url = redis_url.removesuffix("/0") + f"/{(worker * 4 + next(_redis_numbers) % 4) % 16}"
+    client = redis.Redis.from_url(url)
+    client.flushdb()
+    client.close()
+    return url

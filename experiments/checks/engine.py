@@ -10,6 +10,7 @@ from experiments.errors import Finding
 
 VERSION = re.compile(r"\d+(\.\d+)+([.+-]?[0-9A-Za-z]+)*")
 IMAGE_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+TORCH_DTYPES = ("float32", "bfloat16", "float16")
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535
 
 
@@ -67,6 +68,17 @@ def _torch(settings: Mapping[str, Any], precision: Mapping[str, Any]) -> Iterato
     for key in ("max_batch", "token_budget", "block_tokens", "kv_blocks", "max_length", "threads"):
         if settings[key] < 1:
             yield _finding(f"engine.settings.{key}", settings[key], "at least 1", "Raise it.")
+    if settings["token_budget"] < settings["max_batch"]:
+        yield _finding(
+            "engine.settings.token_budget",
+            settings["token_budget"],
+            f"at least engine.settings.max_batch ({settings['max_batch']})",
+            "A step decodes one token of every running request.",
+        )
+    for key in ("dtype", "kv_dtype"):
+        if settings[key] not in TORCH_DTYPES:
+            allowed = ", ".join(TORCH_DTYPES)
+            yield _finding(f"engine.settings.{key}", settings[key], allowed, "Name one of them.")
     pairs = (("dtype", "activations"), ("kv_dtype", "kv"))
     for setting, item in pairs:
         declared = precision[item]["dtype"]

@@ -144,6 +144,24 @@ def unknown_keys(
             yield from unknown_keys(value, node, f"{prefix}{name}.")
 
 
+def missing_keys(
+    document: Mapping[str, Any], schema: type = RootConfig, prefix: str = ""
+) -> Iterator[str]:
+    """Paths that the schema has and a whole document must hold, null included, but does not."""
+    for member in members(schema):
+        path = prefix + member.name
+        if member.name not in document:
+            yield path
+            continue
+        value = document[member.name]
+        node = node_of(member, value, schema)
+        if node is not None and member.listed and isinstance(value, Sequence):
+            for index, item in enumerate(value):
+                yield from missing_keys(item, node, f"{path}.{index}.")
+        elif node is not None and isinstance(value, Mapping):
+            yield from missing_keys(value, node, path + ".")
+
+
 @cache
 def all_paths() -> tuple[str, ...]:
     """Every path that a declaration may name, of whichever engine; list entries stand as ``*``."""

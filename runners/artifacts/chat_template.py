@@ -15,6 +15,12 @@ from jinja2 import TemplateError
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+# Everything that template code can raise from inside the sandbox.
+_TEMPLATE_FAULTS = (
+    *(TemplateError, ArithmeticError, AttributeError, LookupError, MemoryError),
+    *(RecursionError, TypeError, ValueError),
+)
+
 
 class TemplateProblem(Exception):
     """The template cannot be compiled or refuses the messages; the message holds its own words."""
@@ -36,8 +42,8 @@ class ChatTemplate:
             return template.render(
                 messages=list(messages), add_generation_prompt=True, **self.special_tokens
             )
-        except TemplateError as error:
-            raise TemplateProblem(str(error)) from error
+        except _TEMPLATE_FAULTS as error:
+            raise TemplateProblem(str(error) or type(error).__name__) from error
 
 
 def _environment() -> ImmutableSandboxedEnvironment:

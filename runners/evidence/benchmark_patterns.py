@@ -54,7 +54,7 @@ class Pattern:
 
 
 class Weights:
-    """One buffer of the model's size, seen as the model's matrices: a pass over them is a decode step's read."""
+    """One buffer seen as the model's matrices: a pass over them reads what a decode step reads."""
 
     def __init__(self, shapes: Shapes, dtype: torch.dtype, *, layers: int) -> None:
         self.shapes = shapes
@@ -123,7 +123,7 @@ def matmul_pattern(weights: Weights, *, rows: int) -> Pattern:
 
 
 def state_pattern(shapes: Shapes, *, batch: int, context: int) -> Pattern:
-    """Decode attention of one token per sequence over ``context`` stored tokens, every layer its own state."""
+    """Decode attention: one token per sequence over ``context`` stored ones, each layer its own state."""
     size = (batch, shapes.kv_heads, context, shapes.d_head)
     states = [(torch.rand(size), torch.rand(size)) for _ in range(shapes.layers)]
     query = torch.rand(batch, shapes.heads, 1, shapes.d_head)
@@ -210,7 +210,8 @@ def layer_launch_pattern(*, layers: int) -> Pattern | None:
         vocab_size=32,
         max_position_embeddings=512,
     )
-    model = LlamaForCausalLM(config).eval()
+    model = LlamaForCausalLM(config)
+    model.train(False)
     cache = DynamicCache(config=config)
     token = torch.zeros(1, 1, dtype=torch.long)
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from runners.evidence import identity, logs, observation, registration, sampler, secrets
+from runners.evidence.keeper import JOURNAL
+from runners.evidence.record import REDACTIONS
 from runners.protocol import layout, manifest, sealing, withholding
 from runners.protocol.documents import Gap, IdentityItem
 from runners.protocol.events import RunState, SessionEvent
@@ -66,6 +68,7 @@ def close(
         salt = sealing.salt_of(workspace)
         withholding.prompts_to_digest(workspace.bundle / layout.PROMPTS, salt=salt)
         gaps += withholding.gaps()
+    gaps += _ended_early(seen)
     gaps += _secret_gaps(redactor, context["secret_names"])
     for gap in gaps:
         log.gap(gap)
@@ -97,14 +100,18 @@ def _bring_in_engine(
                 state="open",
             )
         )
+    if (journal := workspace.keeper / JOURNAL).exists():
+        sealing.copy(journal, bundle / layout.KEEPER)
+        gaps += sealing.bound_lines(bundle / layout.KEEPER, limit_bytes=limit)
     events = bundle / layout.ENGINE_EVENTS
-    gaps += sealing.boundjson_lines(events, limit_bytes=limit)
+    gaps += sealing.bound_lines(events, limit_bytes=limit)
     entries = _redacted_events(events, redactor)
     entries += [
-        {"file": layout.ENGINE_LOG, **row} for row in json_lines(workspace.keeper / "redactions.jsonl")
+        {"file": layout.ENGINE_LOG, **row}
+        for row in json_lines(workspace.keeper / "redactions.jsonl")
     ]
     entries += json_lines(workspace.segments / sampler.REDACTIONS)
-    entries += json_lines(workspace.root / "redactions.jsonl")
+    entries += json_lines(workspace.root / REDACTIONS)
     sealing.write_document(bundle / layout.REDACTIONS, {"replaced": entries})
     return gaps
 
@@ -128,6 +135,22 @@ def _redacted_events(path: Path, redactor: secrets.Redactor) -> list[dict[str, A
     else:
         part.unlink()
     return entries
+
+
+def _ended_early(seen: Observed) -> list[Gap]:
+    """Streams whose writer had to give up, and how much it could not write."""
+    reports = [*(seen.client_streams or ()), *((seen.sampler or {}).get("reports", ()))]
+    return [
+        Gap(
+            what=f"{report['stream']}: capture ended early ({report['ended']['reason']}), "
+            f"{report['ended']['rows_dropped']} rows after that are not kept",
+            affects=f"everything read from {report['stream']} after that moment",
+            needed="room on the disk for the whole capture",
+            state="open",
+        )
+        for report in reports
+        if report["ended"]
+    ]
 
 
 def _secret_gaps(redactor: secrets.Redactor, names: Sequence[str]) -> list[Gap]:

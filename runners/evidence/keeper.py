@@ -72,7 +72,7 @@ class Keeper:
         self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, self._on_control)
         os.set_blocking(sys.stdin.fileno(), False)
         os.set_blocking(sys.stdout.fileno(), False)
-        self._note("keeper", **_row(os.getpid()), runner=_row(os.getppid()))
+        self._note("keeper", **self._row(os.getpid()), runner=self._row(os.getppid()))
         before = processes.available_bytes()
         if self._launch():
             while not self._stop_asked:
@@ -106,9 +106,11 @@ class Keeper:
         output = self._engine.stdout.fileno()
         os.set_blocking(output, False)
         self._selector.register(output, selectors.EVENT_READ, self._on_output)
+        if (known := processes.identify(self._engine.pid)) is not None:
+            self._seen[known.pid, known.start_ticks] = known
         self._note(
             "started",
-            **_row(self._engine.pid),
+            **self._row(self._engine.pid),
             cores=sorted(os.sched_getaffinity(self._engine.pid)),
             t_ns=time.monotonic_ns(),
         )
@@ -205,8 +207,7 @@ class Keeper:
             key = (process.pid, process.start_ticks)
             if key not in self._seen:
                 self._seen[key] = process
-                row = process.as_row()
-                self._note("seen", **{**row, "command": self._redactor.text(process.command)})
+                self._note("seen", **self._row_of(process))
 
     def _stop_tree(self) -> None:
         """TERM to the engine, then to what outlives it, then KILL until nothing is left."""
@@ -242,7 +243,7 @@ class Keeper:
         port, deadline = self._config.port, time.monotonic() + _GRACE_S
         while port and processes.listening(port) and time.monotonic() < deadline:
             self._serve(0.05)
-        left = [p.as_row() for p in self._tree()]
+        left = [self._row_of(p) for p in self._tree()]
         holder = processes.listener(port) if port and processes.listening(port) else None
         engine = self._engine
         self._note(
@@ -251,7 +252,7 @@ class Keeper:
             processes_left=left,
             port=port,
             port_free=None if port is None else not processes.listening(port),
-            port_holder=holder.as_row() if holder else None,
+            port_holder=self._row_of(holder) if holder else None,
             available_bytes_before=before,
             available_bytes_after=processes.available_bytes(),
             exit_code=self._exits.get(engine.pid) if engine is not None else None,
@@ -259,17 +260,20 @@ class Keeper:
             log_bytes_lost_to_full_disk=self._log.disk_full_bytes,
         )
 
+    def _row(self, pid: int) -> dict[str, Any]:
+        known = processes.identify(pid)
+        return self._row_of(known) if known else {"pid": pid}
+
+    def _row_of(self, process: processes.ProcessId) -> dict[str, Any]:
+        """As written down: a command line may hold a key."""
+        return {**process.as_row(), "command": self._redactor.text(process.command)}
+
     def _note(self, what: str, **fields: Any) -> None:
         line = json.dumps({"event": what, "t": time.time(), **fields}).encode() + b"\n"
         with contextlib.suppress(OSError):  # a full disk must not keep the keeper from its work
             self._journal.write(line)
         with contextlib.suppress(OSError):  # the runner may be gone
             os.write(sys.stdout.fileno(), line)
-
-
-def _row(pid: int) -> dict[str, Any]:
-    known = processes.identify(pid)
-    return dict(known.as_row()) if known else {"pid": pid}
 
 
 def _prctl(option: int, value: int) -> None:

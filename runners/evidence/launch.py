@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runners.evidence import endpoint, processes
+from runners.evidence import endpoint, pipes, processes
 from runners.evidence.keeper import KeeperConfig
 from runners.evidence.logs import last_lines
 from runners.protocol.errors import Finding, RunFailed
@@ -40,10 +40,11 @@ def engine_environment(
         for name, value in os.environ.items()
         if name in _PASSED or name.startswith(_PASSED_PREFIXES) or name in secret_names
     }
-    paths = [str(ROOT), declared.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))]
-    passed["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    more = declared.get("PYTHONPATH", os.environ.get("PYTHONPATH", "")).split(os.pathsep)
+    passed["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(ROOT), *filter(None, more)]))
     rest = {name: value for name, value in declared.items() if name != "PYTHONPATH"}
-    return {**passed, **rest, processes.MARK: execution_id}
+    # unbuffered, so that a line in engine.log has about the time at which it was printed
+    return {"PYTHONUNBUFFERED": "1", **passed, **rest, processes.MARK: execution_id}
 
 
 class EngineProcess:
@@ -61,6 +62,12 @@ class EngineProcess:
     @property
     def keeper_pid(self) -> int | None:
         return None if self._keeper is None else self._keeper.pid
+
+    def how_it_ended(self) -> str:
+        """In words; the keeper may have been the one that died."""
+        if "exited" in self._told:
+            return ending(self.exit_code)
+        return "its keeper is gone, and the engine with it"
 
     @property
     def exit_code(self) -> int | None:
@@ -116,17 +123,14 @@ class EngineProcess:
         keeper = self._keeper
         if keeper is None:
             return None
-        assert keeper.stdin is not None
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            keeper.stdin.write(b"stop\n")
-            await keeper.stdin.drain()
+        await pipes.say(keeper, b"stop\n")
         try:
             patience_s = self._config.stop_timeout_s + _KEEPER_PATIENCE_S
             await asyncio.wait_for(keeper.wait(), patience_s)
         except TimeoutError:
             keeper.send_signal(signal.SIGKILL)
             await keeper.wait()
-        keeper.stdin.close()
+        pipes.hang_up(keeper)
         if self._reader is not None:
             await self._reader
         return self._told.get("released")
@@ -174,8 +178,8 @@ async def await_ready(
 ) -> None:
     """Ask the health path until it answers 200.
 
-    ``tell`` gets the engine's last line. Raises RunFailed, with its last words, when the engine ends, does not answer in time, or somebody
-    else answers on its port.
+    ``tell`` gets the engine's last line. Raises RunFailed, with its last words, when the engine ends, does
+    not answer in time, or somebody else answers on its port.
     """
     deadline = time.monotonic() + timeout_s
     answer = "nothing asked yet"
@@ -211,7 +215,7 @@ def _died(engine: EngineProcess, port: int) -> RunFailed:
     return RunFailed(
         Finding(
             field="engine",
-            seen=f"ended ({ending(engine.exit_code)}) before it was ready"
+            seen=f"ended ({engine.how_it_ended()}) before it was ready"
             + _words(engine.last_words()),
             allowed="an engine that stays up",
             remedy="Read engine.log in the bundle.",

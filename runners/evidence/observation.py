@@ -9,7 +9,7 @@ from runners.evidence.sampler import ANCHORS
 from runners.protocol import clocks, layout
 from runners.protocol.documents import Anchor, ClockDomain, ClocksDocument, ObservationPoint
 from runners.protocol.events import EngineEvent, ResourceLimit
-from runners.protocol.sealing import Stream
+from runners.protocol.sealing import Stream, salt_of
 from runners.protocol.workspace import Workspace, json_lines
 
 _EVENT_LAYERS = {"front": "engine_front", "loop": "engine_loop"}
@@ -37,6 +37,8 @@ def document(
     evidence = spec["evidence"]
     domain = _client_domain(workspace)
     missed = None if sampler is None else sampler.get("missed_turns", {})
+    rows = {s.name: s.rows for s in streams}
+    log = workspace.bundle / layout.ENGINE_LOG
     points = [
         _point(
             "client_socket",
@@ -49,24 +51,6 @@ def document(
         ),
         *_engine_points(workspace.bundle),
         _point(
-            "engine_metrics",
-            "the engine's own counters, as text",
-            layer="engine_metrics",
-            perspective="server",
-            domain=domain,
-            rate_hz=1 / evidence["scrape_interval_s"],
-            dropped=None if missed is None else missed.get("scrapes", 0),
-            level=ResourceLimit.E2,
-        ),
-        _point(
-            "engine_log",
-            "what the engine printed; times are those of our read",
-            layer="engine_log",
-            perspective="server",
-            domain=domain,
-            level=ResourceLimit.E2,
-        ),
-        _point(
             "host",
             "processor, memory, faults and throttling of host, engine, client and observers",
             layer="host",
@@ -77,11 +61,38 @@ def document(
             level=ResourceLimit.E2,
         ),
     ]
+    if rows.get("scrapes"):
+        points.append(
+            _point(
+                "engine_metrics",
+                "the engine's own counters, as text",
+                layer="engine_metrics",
+                perspective="server",
+                domain=domain,
+                rate_hz=1 / evidence["scrape_interval_s"],
+                dropped=None if missed is None else missed.get("scrapes", 0),
+                level=ResourceLimit.E2,
+            )
+        )
+    if log.exists() and log.stat().st_size > 0:
+        points.append(
+            _point(
+                "engine_log",
+                "what the engine printed; times are those of our read",
+                layer="engine_log",
+                perspective="server",
+                domain=domain,
+                level=ResourceLimit.E2,
+            )
+        )
     return {
         "points": points,
         "level": level(workspace.bundle).value,
         "streams": {s.file: {"rows": s.rows, "complete": not s.gaps} for s in streams},
-        "content": evidence["content"],
+        "content": {
+            "kept": evidence["content"],
+            "salt": None if evidence["content"] == "keep" else salt_of(workspace).hex(),
+        },
     }
 
 

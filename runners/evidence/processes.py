@@ -70,7 +70,8 @@ def alive(process: ProcessId) -> bool:
 
 
 def pids() -> list[int]:
-    return [int(entry.name) for entry in os.scandir(_PROC) if entry.name.isdigit()]
+    with os.scandir(_PROC) as entries:
+        return [int(entry.name) for entry in entries if entry.name.isdigit()]
 
 
 def descendants(root: int) -> set[int]:
@@ -129,13 +130,17 @@ def listener(port: int) -> ProcessId | None:
     inodes = _listening_inodes(port)
     if not inodes:
         return None
-    for pid in pids():
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(_PROC / str(pid) / "fd"):
-                with contextlib.suppress(OSError):
-                    if str(Path(entry.path).readlink()) in inodes:
-                        return identify(pid)
-    return None
+    return next((identify(pid) for pid in pids() if inodes & _sockets(pid)), None)
+
+
+def _sockets(pid: int) -> set[str]:
+    """The sockets a process has open, as far as we may see."""
+    found: set[str] = set()
+    with contextlib.suppress(OSError), os.scandir(_PROC / str(pid) / "fd") as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                found.add(str(Path(entry.path).readlink()))
+    return found
 
 
 def _listening_inodes(port: int) -> set[str]:

@@ -1,4 +1,4 @@
-"""Predictions count only as they were before the launch: note their digest then, and hold them to it later."""
+"""Predictions count only as they were before the launch: their digest is noted then and held to later."""
 
 import json
 import shutil

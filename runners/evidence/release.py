@@ -12,8 +12,6 @@ from typing import Any, TypedDict
 from runners.protocol import layout
 from runners.protocol.events import EngineEvent, ReleaseLevel, ReleaseState
 
-KEEPER_LINE = "session.jsonl: event stop, member keeper"
-
 
 class ReleaseCheck(TypedDict):
     """One check. ``level`` is what a positive answer reaches; null where the check reaches none."""
@@ -26,13 +24,22 @@ class ReleaseCheck(TypedDict):
     reason: str | None
 
 
-def checks(released: Mapping[str, Any] | None, events: Path) -> list[ReleaseCheck]:
+def checks(events: Path, keeper_journal: Path) -> list[ReleaseCheck]:
     """Blocks as the engine counted them, processes, memory and port as the keeper found them."""
-    return [_blocks(events), _processes(released), _memory(released), _port(released)]
+    told = _last_event(keeper_journal, "released")
+    evidence, released = None, None
+    if told is not None:
+        evidence, released = {"file": layout.KEEPER, "line": told[0]}, told[1]
+    return [
+        _blocks(events),
+        _processes(released, evidence),
+        _memory(released, evidence),
+        _port(released, evidence),
+    ]
 
 
 def _blocks(events: Path) -> ReleaseCheck:
-    found = _last_event(events, EngineEvent.kv_released)
+    found = _last_event(events, EngineEvent.kv_released.value)
     level = ReleaseLevel.blocks_dropped.value
     if found is None:
         return _unknown("kv_blocks", level, "the engine recorded no release of KV blocks")
@@ -50,7 +57,7 @@ def _blocks(events: Path) -> ReleaseCheck:
     )
 
 
-def _processes(released: Mapping[str, Any] | None) -> ReleaseCheck:
+def _processes(released: Mapping[str, Any] | None, evidence: dict[str, Any] | None) -> ReleaseCheck:
     level = ReleaseLevel.process_returned.value
     if released is None:
         return _unknown("processes", level, "the keeper gave no account of the stop")
@@ -60,12 +67,12 @@ def _processes(released: Mapping[str, Any] | None) -> ReleaseCheck:
         level=level,
         state=(ReleaseState.held if left else ReleaseState.released).value,
         value={"left": left, "exit_code": released["exit_code"]},
-        evidence={"file": layout.SESSION, "query": KEEPER_LINE},
+        evidence=evidence,
         reason=None,
     )
 
 
-def _memory(released: Mapping[str, Any] | None) -> ReleaseCheck:
+def _memory(released: Mapping[str, Any] | None, evidence: dict[str, Any] | None) -> ReleaseCheck:
     before = None if released is None else released["available_bytes_before"]
     after = None if released is None else released["available_bytes_after"]
     if released is None or before is None or after is None:
@@ -80,7 +87,7 @@ def _memory(released: Mapping[str, Any] | None) -> ReleaseCheck:
             "available_bytes_after": after,
             "difference_bytes": after - before,
         },
-        evidence={"file": layout.SESSION, "query": KEEPER_LINE},
+        evidence=evidence,
         reason="shown by the end of every process; the two readings of free memory are context and prove "
         "nothing by themselves"
         if gone
@@ -88,7 +95,7 @@ def _memory(released: Mapping[str, Any] | None) -> ReleaseCheck:
     )
 
 
-def _port(released: Mapping[str, Any] | None) -> ReleaseCheck:
+def _port(released: Mapping[str, Any] | None, evidence: dict[str, Any] | None) -> ReleaseCheck:
     if released is None or released["port_free"] is None:
         return _unknown("port", None, "the port was not looked at")
     return ReleaseCheck(
@@ -96,7 +103,7 @@ def _port(released: Mapping[str, Any] | None) -> ReleaseCheck:
         level=None,
         state=(ReleaseState.released if released["port_free"] else ReleaseState.held).value,
         value={"port": released["port"], "holder": released["port_holder"]},
-        evidence={"file": layout.SESSION, "query": KEEPER_LINE},
+        evidence=evidence,
         reason=None,
     )
 
@@ -112,11 +119,11 @@ def _unknown(check: str, level: str | None, reason: str) -> ReleaseCheck:
     )
 
 
-def _last_event(path: Path, event: EngineEvent) -> tuple[int, dict[str, Any]] | None:
+def _last_event(path: Path, event: str) -> tuple[int, dict[str, Any]] | None:
     """Line number (from 1) and row of the last event of this kind."""
     if not path.exists():
         return None
-    wanted = f'"{event.value}"'.encode()
+    wanted = f'"{event}"'.encode()
     found: tuple[int, bytes] | None = None
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):

@@ -6,7 +6,6 @@ input, whose end stops it. Its own cost is in the telemetry as subject ``sampler
 """
 
 import asyncio
-import contextlib
 import json
 import os
 import subprocess
@@ -18,12 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.evidence import cgroup, metrics, processes, secrets, telemetry
+from runners.evidence import cgroup, metrics, pipes, processes, secrets, telemetry
 from runners.protocol import clocks, layout, tables
 from runners.protocol.segment_writer import SegmentWriter
 
 ANCHORS = "anchors.jsonl"
 REDACTIONS = "redactions.jsonl"
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,25 +56,21 @@ class SamplerProcess:
             *(sys.executable, "-m", "runners.evidence.sampler", str(self._path)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            cwd=Path(__file__).resolve().parents[2],
+            cwd=_ROOT,
             start_new_session=True,  # an interrupt from the terminal is for the runner alone
         )
 
     async def tell(self, **command: Any) -> None:
-        process = self._process
-        if process is None or process.stdin is None:
-            return
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            process.stdin.write(json.dumps(command).encode() + b"\n")
-            await process.stdin.drain()
+        if self._process is not None:
+            await pipes.say(self._process, json.dumps(command).encode() + b"\n")
 
     async def stop(self, *, patience_s: float = 10.0) -> dict[str, Any] | None:
         """Its reports and missed turns; None if it died or had to be killed."""
         process, self._process = self._process, None
         if process is None:
             return None
+        pipes.hang_up(process)
         try:
-            # closes its standard input, which is the word to stop
             output, _ = await asyncio.wait_for(process.communicate(), patience_s)
             account = json.loads(output)
         except TimeoutError:

@@ -101,7 +101,7 @@ class LoadClient:
             self._arm(attempt, self._timeouts.connect_s, Wait.connect)
         attempt.opening = self._loop.create_task(self._connect(attempt))
         self._opening.add(attempt.opening)
-        attempt.opening.add_done_callback(self._opening.discard)
+        attempt.opening.add_done_callback(self._opened)
 
     def cancel(self, attempt: Attempt, why: str) -> None:
         """The client gives up on purpose: the socket is closed, see ``Connection.drop``."""
@@ -195,6 +195,11 @@ class LoadClient:
             else:
                 return
         self.end(attempt, WireKind.error, detail, _now())
+
+    def _opened(self, task: asyncio.Task[None]) -> None:
+        self._opening.discard(task)
+        if not task.cancelled():
+            task.result()  # a fault of ours comes out here, in the loop's handler, and not never
 
     def _arm(self, attempt: Attempt, seconds: float, wait: Wait) -> asyncio.TimerHandle:
         return self._later(attempt, seconds, self._run_out, wait)

@@ -269,11 +269,13 @@ class _Drive:
     def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """A fault inside a callback would leave the drive waiting for ever: end it with that fault.
 
-        OSErrors are about sockets, perhaps of others in this loop; ours reach their attempt.
+        OSErrors are about sockets, perhaps of others in this loop; ours reach their attempt. Tasks are
+        somebody else's: the client's own raise in a callback.
         """
         error = context.get("exception")
         is_fault = isinstance(error, Exception) and not isinstance(error, OSError)
-        if error is not None and is_fault and not self._over.done():
+        is_ours = "task" not in context and "future" not in context
+        if error is not None and is_fault and is_ours and not self._over.done():
             self._over.set_exception(error)
         else:
             loop.default_exception_handler(context)

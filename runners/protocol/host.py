@@ -9,7 +9,7 @@ import hashlib
 import os
 import platform
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import rfc8785
 
@@ -63,9 +63,10 @@ def describe() -> HostDescription:
 
 
 def fingerprint(description: HostDescription) -> str:
-    """Sixteen hex digits over the description. Memory counts in GiB: kernels differ in what they hold back."""
+    """Sixteen hex digits over the description; memory counts in GiB, since kernels hold back some of it."""
     memory = description["memory_bytes"]
-    keyed = {**description, "memory_bytes": None if memory is None else round(memory / 2**30)}
+    keyed: dict[str, Any] = dict(description)
+    keyed["memory_bytes"] = None if memory is None else round(memory / 2**30)
     return hashlib.sha256(rfc8785.dumps(keyed)).hexdigest()[:16]
 
 

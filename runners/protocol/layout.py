@@ -28,8 +28,12 @@ PACKAGES = "packages.json"
 HOST = "host.json"  # facts and readings of the machine
 SERVER_INFO = "server_info.json"  # the engine's own echo of its configuration, as it came
 ENGINE_LOG_TIMES = "engine_log_times.jsonl"  # {"offset", "t_ns"}: when the byte at offset was read
+KEEPER = "keeper.jsonl"  # processes seen, signals, exits, what was released
 REDACTIONS = "redactions.json"  # every replaced secret: file, place and rule
 ERROR = "error.json"
+# A stream that was recorded elsewhere (the interchange form), in place of attempts, wire and engine events.
+RECORDED_WIRE = "recorded/wire.jsonl"
+RECORDED_EVENTS = "recorded/events.jsonl"
 
 # Beside the bundle, never in it: the working folder of a live execution.
 BUNDLE_FOLDER = "bundle"
@@ -68,9 +72,12 @@ FILE_CLASSES: dict[str, FileClass] = {
     PACKAGES: FileClass.identity,
     HOST: FileClass.identity,
     SERVER_INFO: FileClass.identity,
+    KEEPER: FileClass.observation,
     REDACTIONS: FileClass.observation,
     ENGINE_LOG_TIMES: FileClass.engine,
     ERROR: FileClass.observation,
+    RECORDED_WIRE: FileClass.wire,
+    RECORDED_EVENTS: FileClass.engine,
     PLAN: FileClass.plan,
     PROMPTS: FileClass.content,
     ATTEMPTS: FileClass.client,

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -234,6 +235,13 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def copy(source: Path, target: Path) -> None:
+    """A copy that is whole or not there."""
+    part = target.with_name(target.name + ".part")
+    shutil.copyfile(source, part)
+    part.replace(target)
 
 
 def write_document(path: Path, document: Any) -> None:

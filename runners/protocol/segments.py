@@ -94,7 +94,7 @@ class SegmentStream:
         self._limit_bytes = limit_bytes
         self._head_bytes = limit_bytes // 2
         self._tail_segment_bytes = max(1, (limit_bytes // 2) // (_TAIL_SEGMENTS + 1))
-        self._slice_bytes = min(_SLICE_BYTES, max(1, self._tail_segment_bytes // 2))
+        self._slice_bytes = min(_SLICE_BYTES, max(1, self._tail_segment_bytes // 8))
         self._transform = transform
         # The last variable-length column is the payload by which a slice is cut.
         sized = [i for i, f in enumerate(schema) if pa.types.is_binary(f.type)]

@@ -77,6 +77,12 @@
     const figure = JSON.parse(document.getElementById(holder.dataset.figure).textContent);
     await draw(holder, figure);
     if (holder.dataset.detail) followZoom(holder);
+    if (holder.dataset.link) {
+      holder.querySelector(".plot").on("plotly_click", ({ points }) => {
+        const name = points[0]?.customdata?.[0];
+        if (name) location.href = holder.dataset.link.replace("ATTEMPT", encodeURIComponent(name));
+      });
+    }
     holder.dataset.drawn = "true";
   };
 

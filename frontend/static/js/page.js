@@ -56,6 +56,10 @@
   document.addEventListener("htmx:afterSwap", applyAll);
   applyAll();
 
+  // On a narrow screen the tabs scroll; the one that is open is brought into sight.
+  const here = document.querySelector(".tabs [aria-current]");
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 40;
+
   // An evidence chip says whether its lines are open; a second click closes them.
   document.addEventListener("htmx:beforeRequest", (event) => {
     const chip = event.detail.elt;

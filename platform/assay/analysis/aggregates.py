@@ -1,7 +1,7 @@
 """Aggregates: one number over many attempts, with everything that it needs to be read.
 
-Each names its rule, statistic, unit, population, denominator, perspective, clock domain and the resource level
-that limits it. ``n`` are the samples used and ``of`` the ones offered, so that failures, rejections and
+Each names its rule, statistic, unit, population, denominator, perspective, clock domain and the resource
+level that limits it. ``n`` are the samples used and ``of`` the ones offered, so that failures, rejections and
 cancellations stay in sight. A figure that too few samples carry is absent, with the reason.
 """
 
@@ -200,15 +200,11 @@ def _samples(
     return used, offered if applies else 0
 
 
-def _domain(
-    rule: Rule, attempts: Sequence[Attempt], records: Mapping[str, ServerRecord]
-) -> str:
+def _domain(rule: Rule, attempts: Sequence[Attempt], records: Mapping[str, ServerRecord]) -> str:
     if rule.perspective == "client":
         domains = {a.clock_domain for a in attempts}
     else:
-        domains = {
-            r.clock_domain for a in attempts if (r := records.get(a.attempt_id)) is not None
-        }
+        domains = {r.clock_domain for a in attempts if (r := records.get(a.attempt_id)) is not None}
         if rule.perspective == "both":
             return "differences of local durations; no common clock"
     return min(domains) if len(domains) == 1 else "several"

@@ -98,9 +98,8 @@ def _server_marks(record: ServerRecord) -> list[lanes.Mark]:
 def _lane(attempt_id: str, marks: Sequence[lanes.Mark]) -> Lane | None:
     """Intervals between instants that differ; the sum is held against last minus first."""
     ordered = sorted(marks, key=lambda m: m.t_ns)
-    distinct = [
-        m for i, m in enumerate(ordered) if i == 0 or m.t_ns != ordered[i - 1].t_ns
-    ]
+    # Of several marks at one instant the last is the most telling: content rather than its first byte.
+    distinct = list({m.t_ns: m for m in ordered}.values())
     if len(distinct) < 2:
         return None
     intervals = lanes.lane_of(distinct, _NAMES)

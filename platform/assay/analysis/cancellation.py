@@ -160,7 +160,7 @@ def _recycled(
 
 
 def _has_iterations(record: ServerRecord) -> bool:
-    """An engine that keeps blocks or iterations per request records all of them; a bare event list does not."""
+    """An engine that logs blocks or iterations logs all of them; a bare event list does not."""
     return len(record.step_starts_ns) > 0 or bool(record.kv) or Fact.queued in record.marks
 
 

@@ -2,9 +2,9 @@
 
 A clock domain is boot id + time namespace + clock kind. Inside one domain instants are subtracted exactly.
 Across domains a difference exists only if both carry an error bound on a shared axis; it is then an interval
-of half-width epsilon_A + epsilon_B, and a point value is reported only while that is smaller than the estimate.
-Without bounds the difference is refused, and what can still be had is named. Absolute values of monotonic
-clocks mean nothing and are never interpreted.
+of half-width epsilon_A + epsilon_B, and a point value is reported only while that is smaller than the
+estimate. Without bounds the difference is refused, and what can still be had is named. Absolute values of
+monotonic clocks mean nothing and are never interpreted.
 """
 
 from collections.abc import Collection
@@ -69,7 +69,7 @@ def difference(earlier: Instant, later: Instant) -> Difference | Absent:
 
 
 def elapsed_ns(earlier: Instant, later: Instant) -> int:
-    """End-to-end time: the exact difference of two instants of one clock domain. Any other pair is refused."""
+    """End-to-end time: the exact difference of two instants of one domain. Any other pair is refused."""
     if earlier.clock_domain != later.clock_domain:
         raise ClaimRefused(
             field="clock_domain",

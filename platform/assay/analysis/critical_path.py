@@ -23,7 +23,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticalPath:
-    """``finish_s`` by stage, one longest chain, and by how much each stage may grow without moving the end."""
+    """``finish_s`` by stage, one longest chain, and how much each stage may grow without moving the end."""
 
     finish_s: dict[str, float]
     total_s: float
@@ -111,6 +111,12 @@ def what_if(stages: Mapping[str, Stage], stage: str, new_duration_s: float) -> W
 def gain_limit_s(stages: Mapping[str, Stage], stage: str) -> float:
     """The most that end to end can gain from this stage alone: its time set to zero."""
     return what_if(stages, stage, 0.0).gain_s
+
+
+def reachable_alone(stages: Mapping[str, Stage], stage: str, goal_s: float) -> bool:
+    """Whether a goal lies above the optimistic bound of this stage alone. False rules out the plan that
+    changes only this stage, and nothing else: combined changes are not judged."""
+    return what_if(stages, stage, 0.0).total_s <= goal_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Events beside the wire: one record shape for whatever an engine, a gateway or a client says of itself.
 
 A record holds event name, time, clock domain, error bound, ids and observation layer. Engines use many names
-for few facts: ``FACT_OF`` is the only place that knows them. A name that is not listed stays in the record and
-enters no ledger.
+for few facts: ``FACT_OF`` is the only place that knows them. A name that is not listed stays in the record
+and enters no ledger.
 """
 
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ FACT_OF: dict[str, Fact] = {
     "write": Fact.written,
     "written": Fact.written,
     "last_write": Fact.written,
-    "done_event": Fact.stream_ended,
+    "done_event": Fact.completed,
     "disconnected": Fact.disconnected,
     "completed": Fact.completed,
     "aborted": Fact.cancelled,

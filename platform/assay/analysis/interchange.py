@@ -36,11 +36,11 @@ class WireRow:
 
 
 def wire_rows(lines: Iterable[str | bytes], *, file: str) -> Iterator[WireRow]:
-    """Rows of a ``wire.jsonl``; blank lines are skipped. ``file`` is the name used in messages and evidence."""
+    """Rows of a ``wire.jsonl``; blank lines are skipped. ``file`` is the name in messages and evidence."""
     for number, document in _objects(lines, file=file):
         where = f"{file}:{number}"
         try:
-            kind = WireKind(document.get("kind"))
+            kind = WireKind(str(document.get("kind")))
         except ValueError:
             raise BadRecord(
                 field=f"{where} kind",

@@ -9,6 +9,7 @@ end-to-end time, nested spans larger.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 from assay.analysis.errors import ClaimRefused
 
@@ -82,7 +83,7 @@ def lane_of(
             clock_domain=a.clock_domain,
             perspective=a.perspective,
         )
-        for a, b in zip(ordered, ordered[1:], strict=False)
+        for a, b in pairwise(ordered)
     ]
 
 

@@ -1,8 +1,8 @@
 """Rates over a window and shares of what was offered: throughput, goodput, errors, in flight.
 
-Every rate names its denominator. Prefill input, decode output, end-to-end output and single-sequence rates are
-four metrics. Goodput divides by the requests offered: an attempt that failed, was rejected or was cancelled is
-in the denominator. More tokens per second says nothing on a latency target.
+Every rate names its denominator. Prefill input, decode output, end-to-end output and single-sequence rates
+are four metrics. Goodput divides by the requests offered: an attempt that failed, was rejected or was
+cancelled is in the denominator. More tokens per second says nothing on a latency target.
 """
 
 from collections.abc import Sequence
@@ -92,7 +92,12 @@ def _tpot_within(attempt: Attempt, limit_s: float) -> bool | None:
 
 
 def goodput(
-    attempts: Sequence[Attempt], slo: ServiceLevels, *, offered: int, window: Window | None, scope: Scope
+    attempts: Sequence[Attempt],
+    slo: ServiceLevels,
+    *,
+    offered: int,
+    window: Window | None,
+    scope: Scope,
 ) -> list[Aggregate]:
     """Requests completed within the service levels, over the requests offered, and per second."""
     requests: dict[str, list[Attempt]] = {}
@@ -103,7 +108,9 @@ def goodput(
     share: float | Absent = good / offered if offered else Absent("nothing was offered")
     rate: float | Absent = Absent("no window")
     if unknown:
-        share = rate = Absent(f"{unknown} of {offered} requests cannot be judged: counts are missing")
+        share = rate = Absent(
+            f"{unknown} of {offered} requests cannot be judged: counts are missing"
+        )
     elif window is not None:
         rate = good / window.length_s
     named = Scope(
@@ -149,7 +156,11 @@ def throughputs(
     """Output tokens arrived, output and prompt tokens of completed attempts, requests: all per second."""
     rules = (
         ("throughput.output_tokens", "token/s", "tokens that arrived in the window"),
-        ("throughput.output_tokens.completed", "token/s", "tokens of attempts completed in the window"),
+        (
+            "throughput.output_tokens.completed",
+            "token/s",
+            "tokens of attempts completed in the window",
+        ),
         ("throughput.input_tokens", "token/s", "prompt tokens of attempts completed in the window"),
         ("throughput.requests", "request/s", "attempts completed in the window"),
         ("in_flight", "1", "attempts sent and not ended, time-weighted"),
@@ -175,9 +186,7 @@ def _rate(
     if isinstance(window, Absent):
         return 0, window
     completed = [
-        a
-        for a in attempts
-        if a.state is ClientState.completed and window.holds(a.decided_ns)
+        a for a in attempts if a.state is ClientState.completed and window.holds(a.decided_ns)
     ]
     if rule == "in_flight":
         return len(attempts), mean_in_flight(attempts, window)

@@ -23,6 +23,7 @@ _STATE_AFTER = {
     Fact.failed: ServerState.failed,
     Fact.rejected: ServerState.rejected,
 }
+HEAD = "head"
 TERMINAL_STATES = frozenset(
     {ServerState.completed, ServerState.cancelled, ServerState.failed, ServerState.rejected}
 )
@@ -66,12 +67,12 @@ class ServerRecord:
     last_token: Mark | None = None
     last_write: Mark | None = None
     tokens: int = 0
-    write_times_ns: array[int] = field(default_factory=lambda: array("q"))
+    write_times_ns: "array[int]" = field(default_factory=lambda: array("q"))
     kv: list[KvChange] = field(default_factory=list)
     releases: list[tuple[str, Mark]] = field(default_factory=list)  # (level, where)
     lane: list[tuple[str, int, str | None]] = field(default_factory=list)  # (event, t, evidence)
-    step_starts_ns: array[int] = field(default_factory=lambda: array("q"))
-    step_durations_ns: array[int] = field(default_factory=lambda: array("q"))
+    step_starts_ns: "array[int]" = field(default_factory=lambda: array("q"))
+    step_durations_ns: "array[int]" = field(default_factory=lambda: array("q"))
 
     def instant(self, t_ns: int) -> Instant:
         return Instant(t_ns=t_ns, clock_domain=self.clock_domain, error_ns=self.error_ns)
@@ -98,8 +99,15 @@ class ServerRecord:
         return self.terminal.t_ns if self.terminal is not None else None
 
     def take(self, event: EventRecord, fact: Fact) -> None:
-        """Enter one event of this attempt."""
+        """Enter one event of this attempt. A response head that was written is no first write of content."""
         mark = Mark(event.t_ns, event.evidence)
+        if (
+            fact is Fact.written
+            and isinstance(event.value, dict)
+            and event.value.get("part") == HEAD
+        ):
+            self.write_times_ns.append(event.t_ns)
+            return
         first = fact not in self.marks
         if first:
             self.marks[fact] = mark
@@ -216,6 +224,15 @@ class ServerRecords:
 
     def get(self, attempt_id: str) -> ServerRecord | None:
         return self._records.get(attempt_id)
+
+    @classmethod
+    def of_attempts(cls, records: "ServerRecords", attempt_ids: Iterable[str]) -> "ServerRecords":
+        """The same records without those of other attempts (warm-up, profile); counts stay."""
+        chosen = cls(attempt_ids)
+        chosen._records = {k: r for k, r in records._records.items() if k in chosen._known}
+        chosen.unjoined, chosen.other_domains = records.unjoined, records.other_domains
+        chosen.events = records.events
+        return chosen
 
     def settle(self) -> None:
         for record in self._records.values():

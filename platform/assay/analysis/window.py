@@ -47,17 +47,16 @@ def whole_window(attempts: Sequence[Attempt]) -> Window | Absent:
 
 def closed_loop_window(attempts: Sequence[Attempt], concurrency: int) -> Window | Absent:
     """From the first to the last instant at which at least 95 % of the declared concurrency was in flight."""
-    full: list[int] = []
+    turns: list[int] = []  # instants at which "enough in flight" began, ended, began, ...
     for t_ns, in_flight in in_flight_steps(attempts):
-        if full and len(full) % 2 and in_flight < STEADY_SHARE * concurrency:
-            full.append(t_ns)
-        elif len(full) % 2 == 0 and in_flight >= STEADY_SHARE * concurrency:
-            full.append(t_ns)
-    if len(full) < 2:
+        enough = in_flight >= STEADY_SHARE * concurrency
+        if enough == (len(turns) % 2 == 0):
+            turns.append(t_ns)
+    if len(turns) < 2:
         return Absent(f"in flight never held {STEADY_SHARE:.0%} of the declared {concurrency}")
     return Window(
-        from_ns=full[0],
-        to_ns=full[len(full) // 2 * 2 - 1],
+        from_ns=turns[0],
+        to_ns=turns[len(turns) // 2 * 2 - 1],
         chosen=f"in flight at or above {STEADY_SHARE:.0%} of {concurrency}",
     )
 

@@ -31,6 +31,11 @@ class Home:
         return self.root / "executions"
 
     @property
+    def devices(self) -> Path:
+        """Micro-benchmarks of machines, one JSON file each."""
+        return self.root / "devices"
+
+    @property
     def broker(self) -> Path:
         return self.root / "broker"
 

@@ -37,7 +37,6 @@ def summarise(folder: Path) -> BundleSummary:
     """Read a verified bundle folder; nothing here is checked again."""
     header = manifest.read(folder)
     identity = _document(folder / layout.IDENTITY) or {}
-    observation = _document(folder / layout.OBSERVATION) or {}
     error = _document(folder / layout.ERROR) or {}
     digest = (folder / layout.MANIFEST_DIGEST).read_text(encoding="ascii").strip()
     return BundleSummary(
@@ -53,7 +52,7 @@ def summarise(folder: Path) -> BundleSummary:
         plan_digest=str(header.get("plan_digest") or ""),
         bytes=sum(int(e["bytes"]) for e in header["files"]),
         files=len(header["files"]),
-        level=_level(observation),
+        level=ResourceLimit(header.get("level") or ResourceLimit.E0),
         identity_complete=bool(identity.get("complete", False)),
         artifact=cast("ArtifactIdentity | None", identity.get("artifact") or None),
         sealed_at=_sealed_at(header),
@@ -65,13 +64,6 @@ def _document(path: Path) -> dict[str, Any] | None:
         return None
     found = json.loads(path.read_bytes())
     return found if isinstance(found, dict) else None
-
-
-def _level(observation: dict[str, Any]) -> ResourceLimit:
-    """The deepest level that any observation point reached; E0 if nothing was observed."""
-    points = observation.get("points") or []
-    levels = [ResourceLimit(p["level"]) for p in points if p.get("level")]
-    return max(levels, default=ResourceLimit.E0)
 
 
 def _reason(error: dict[str, Any]) -> str:

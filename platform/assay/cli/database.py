@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 from assay.cli.exits import LACKING, complain
 
@@ -16,6 +17,15 @@ def set_up() -> None:
     import django
 
     django.setup()
+
+
+def database_exists() -> bool:
+    """False if the embedded database was never made. Makes none."""
+    set_up()
+    from django.db import DEFAULT_DB_ALIAS, connections
+
+    connection = connections[DEFAULT_DB_ALIAS]
+    return connection.vendor != "sqlite" or Path(connection.settings_dict["NAME"]).exists()
 
 
 def open_database() -> None:

@@ -33,6 +33,7 @@ class Display:
         self._task: TaskID | None = None
         self._phase = ""
         self._last_plain = 0.0
+        self._last_text = ""
 
     def __enter__(self) -> Self:
         return self
@@ -91,8 +92,8 @@ class Display:
         now = time.monotonic()
         if line["phase"] == self._phase and now - self._last_plain < PLAIN_EVERY_S:
             return
-        self._phase, self._last_plain = line["phase"], now
         count = f" {line['done']}/{line['total']}" if line["total"] else ""
-        self._console.print(
-            Text(f"{line['phase']}{count}  {line['message']}".rstrip()), soft_wrap=True
-        )
+        text = f"{line['phase']}{count}  {line['message']}".rstrip()
+        if text != self._last_text:
+            self._console.print(Text(text), soft_wrap=True)
+        self._phase, self._last_plain, self._last_text = line["phase"], now, text

@@ -1,5 +1,7 @@
 """A run in words on a terminal. Unknown is said with its reason, never left blank and never zero."""
 
+import sys
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -8,9 +10,12 @@ from assay.cli.result import LEDGERS, bundle_folder
 from assay.ledger import queries
 from assay.ledger.models import Interpretation, Measure, MeasureKind, Residual, Run
 
+PIPE_WIDTH = 240
+
 
 def print_run(run: Run, console: Console | None = None) -> None:
-    out = console or Console()
+    # Beside a terminal nothing limits the width; on one, long cells fold. Nothing is ever cut off.
+    out = console or Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     bundle = queries.bundle_of(run)
     facts = [
         ("run", str(run.id)),
@@ -42,7 +47,7 @@ def print_run(run: Run, console: Console | None = None) -> None:
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for column in columns:
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     return table
 
 

@@ -1,4 +1,4 @@
-"""``assay verify BUNDLE``: a folder, an exported file, a digest or a run. Only a run id needs the database."""
+"""``assay verify BUNDLE``: a folder, a file, a digest or a run. Only a run id needs the database."""
 
 import argparse
 import tempfile
@@ -25,8 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     folder, expected = (path, None) if path.is_dir() else _stored(arguments.bundle)
     if folder is None:
         complain(
-            f"bundle: {arguments.bundle} (allowed: a folder, an exported file, the digest of a stored bundle, "
-            "or the id of a run that has one). `assay show RUN` prints the folder"
+            f"bundle: {arguments.bundle} (allowed: a folder, an exported file, the digest of a stored "
+            "bundle, or the id of a run that has one). `assay show RUN` prints the folder"
         )
         return REFUSED
     return _report(folder, manifest.verify(folder), expected=expected, as_json=arguments.json)
@@ -40,9 +40,11 @@ def _stored(text: str) -> tuple[Path | None, str | None]:
 
 
 def _bundle_of_run(text: str) -> tuple[Path | None, str | None]:
-    from assay.cli.database import NoDatabase, open_database
+    from assay.cli.database import NoDatabase, database_exists, open_database
 
     home = home_from_environment()
+    if not database_exists():
+        return None, None  # looking something up makes no database
     try:
         open_database()
     except NoDatabase as error:

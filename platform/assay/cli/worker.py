@@ -28,7 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
     # A message is only a nudge: what waited while no worker was here is worth nothing, the sweep and the
     # poll look into the database.
     app.worker_main(
-        ["worker", f"--loglevel={arguments.loglevel}", "--purge"]
-        + ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+        [
+            *("worker", f"--loglevel={arguments.loglevel}", "--purge"),
+            *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+        ]
     )
     return DONE

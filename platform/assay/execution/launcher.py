@@ -1,8 +1,7 @@
 """Start and watch the processes of an execution. Each is a subprocess of its own session.
 
-The child is told the id of its parent (``ASSAY_PARENT_PID``) and dies with it, so that no runner outlives a
-killed worker; the keeper below the runner then stops the engine. A terminal's Ctrl-C reaches only us: we
-forward it once and wait until the runner has sealed what there is.
+A terminal's Ctrl-C reaches only us: we forward it once and wait until the runner has sealed what there is.
+The runner itself watches this process (``--watch``): if it is killed, the engine is stopped all the same.
 """
 
 import os
@@ -101,13 +100,12 @@ def interpreter(*arguments: str | Path) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """This checkout's code, whatever else is installed; and who the parent is."""
+    """This checkout's code, whatever else is installed."""
     return {
         **os.environ,
         "PYTHONPATH": settings.SUBPROCESS_PATH,
         "PYTHONUNBUFFERED": "1",
         "ASSAY_HOME": str(settings.HOME),
-        "ASSAY_PARENT_PID": str(os.getpid()),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
     }
 

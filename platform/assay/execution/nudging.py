@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 from kombu import Queue
-from kombu.exceptions import OperationalError
+from kombu.exceptions import ChannelError, OperationalError
 
 from assay.execution.celery import app
 
@@ -20,10 +20,10 @@ def nudge(queue: str) -> bool:
         with app.connection_for_write() as connection:
             channel: Any = connection.default_channel
             Queue(queue, channel=channel).declare()
-            if channel.queue_declare(queue, passive=True).message_count >= ENOUGH:
+            if channel.queue_declare(queue).message_count >= ENOUGH:
                 return False
         app.send_task("assay.execution.tasks.next_run", queue=queue, expires=EXPIRES_S)
-    except (OperationalError, OSError) as error:
+    except (OperationalError, ChannelError, OSError) as error:
         log.warning("no nudge to queue %s, the poll will find the run: %s", queue, error)
         return False
     return True

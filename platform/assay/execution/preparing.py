@@ -1,5 +1,6 @@
 """The first step of a run: its pins against the bytes on disk, its environment, its materialised plan."""
 
+import contextlib
 import json
 import shutil
 import tempfile
@@ -88,8 +89,8 @@ def check(
     A declaration whose pins do not hold, or whose environment is missing, is refused before a row of it is
     written. The pins are verified once more when the run really starts.
     """
-    home.scratch.mkdir(parents=True, exist_ok=True)
     for digest, spec in {d: s for s, d in specs}.items():
+        home.scratch.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="check-", dir=home.scratch))
         try:
             request = RunRequest(
@@ -100,6 +101,9 @@ def check(
             prepared = prepare(request, folder=folder, out=folder / "out", should_stop=should_stop)
         finally:
             shutil.rmtree(folder)
+            with contextlib.suppress(OSError):  # a refusal leaves no trace, not even an empty home
+                home.scratch.rmdir()
+                home.root.rmdir()
         if prepared.exit_code != 0:
             return prepared
     return None

@@ -4,6 +4,7 @@ prepare -> register predictions -> execute -> verify -> interpret -> accept, wit
 """
 
 import logging
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -97,9 +98,16 @@ class _Work:
         )
         if prepared.exit_code != 0 or self.should_stop():
             return self._not_launched(prepared)
-        registering.register_predictions(self.claim, prepared, home=self.home, bundle=self.bundle)
+        note = registering.register_predictions(
+            self.claim,
+            prepared,
+            home=self.home,
+            bundle=self.bundle,
+            should_stop=self.should_stop,
+            say=self._say,
+        )
         ended = launcher.run_to_end(
-            launcher.runner("execute", self.out),
+            launcher.runner("execute", self.out, "--watch", str(os.getpid())),
             folder=self.claim.folder,
             name="execute",
             should_stop=self.should_stop,
@@ -107,7 +115,7 @@ class _Work:
         )
         if not (self.bundle / layout.MANIFEST_DIGEST).exists():
             return self._unsealed(ended)
-        return self._accept(exit_code=ended.exit_code)
+        return self._accept(exit_code=ended.exit_code, note=note)
 
     def seal_remains(self, state: RunState, *, reason: str) -> Outcome:
         """End with what there is: a bundle sealed by the reaper, or nothing but the reason."""
@@ -118,8 +126,7 @@ class _Work:
                 name="reap",
             )
             if (self.bundle / layout.MANIFEST_DIGEST).exists():
-                outcome = self._accept(exit_code=1)
-                return Outcome(state=outcome.state, exit_code=outcome.exit_code, reason=reason)
+                return self._accept(exit_code=1, note=reason)
         return self._end(state, reason=reason)
 
     def _request(self) -> RunRequest:
@@ -163,7 +170,7 @@ class _Work:
         reason = f"the runner ended with exit code {ended.exit_code} and sealed nothing"
         return self.seal_remains(state, reason=f"{reason}: {ended.log_tail}")
 
-    def _accept(self, *, exit_code: int) -> Outcome:
+    def _accept(self, *, exit_code: int, note: str = "") -> Outcome:
         checked = manifest.verify(self.bundle)
         if not checked.ok or checked.bundle_digest is None:
             services.quarantine_damaged(
@@ -176,11 +183,17 @@ class _Work:
             self.home, self.bundle, digest=summary.digest, scratch=self.claim.folder
         )
         row = services.finish_sealed(
-            self.claim, self.home, self.bundle, summary, reading, exit_code=exit_code
+            self.claim,
+            self.home,
+            self.bundle,
+            summary,
+            reading,
+            exit_code=exit_code,
+            note=note,
         )
         if row is None:
             return Outcome(state=RunState.lost, exit_code=1, reason="quarantined")
-        return _outcome(summary, reading.problem)
+        return _outcome(summary, note, reading.problem)
 
     def _end(self, state: RunState, *, reason: str, exit_code: int | None = None) -> Outcome:
         code = EXIT_CODES[state] if exit_code is None else exit_code
@@ -199,8 +212,8 @@ class _Work:
         self.show(line)
 
 
-def _outcome(summary: BundleSummary, problem: str) -> Outcome:
-    reason = "; ".join(r for r in (summary.reason, problem) if r)
+def _outcome(summary: BundleSummary, note: str, problem: str) -> Outcome:
+    reason = "; ".join(r for r in (note, summary.reason, problem) if r)
     return Outcome(state=summary.state, exit_code=EXIT_CODES[summary.state], reason=reason)
 
 

@@ -54,9 +54,11 @@ def finish_sealed(
     reading: Reading,
     *,
     exit_code: int,
+    note: str = "",
 ) -> Bundle | None:
     """Take a sealed bundle into the store and the index, if the execution is still ours.
 
+    ``note`` joins the run's reason: what the platform saw and the bundle cannot know.
     A late result and a damaged one go to quarantine; None is returned and no number of it is indexed.
     """
     try:
@@ -68,7 +70,7 @@ def finish_sealed(
                 bundle_digest=summary.digest,
             )
             if ours:
-                return _accept(claim, home, bundle, summary, reading)
+                return _accept(claim, home, bundle, summary, reading, note=note)
     except DamagedBundle as damage:
         quarantine_damaged(claim, home, bundle, damage.problems, exit_code=exit_code)
         return None
@@ -77,14 +79,14 @@ def finish_sealed(
 
 
 def _accept(
-    claim: Claim, home: Home, bundle: Path, summary: BundleSummary, reading: Reading
+    claim: Claim, home: Home, bundle: Path, summary: BundleSummary, reading: Reading, *, note: str
 ) -> Bundle:
     store.put(home, bundle)
     run = Run.objects.get(id=claim.run_id)
     row = ledger.record_bundle(summary, run=run, execution_id=claim.execution_id)
     if reading.document is not None:
         indexing.index_interpretation(row, reading.document, digest=reading.digest)
-    reasons = [r for r in (summary.reason, reading.problem) if r]
+    reasons = [r for r in (note, summary.reason, reading.problem) if r]
     _end_run(
         claim.run_id,
         state=summary.state,

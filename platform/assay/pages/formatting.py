@@ -73,7 +73,7 @@ def same_scale(values: list[float], unit: str) -> tuple[list[str], str]:
     """Several values of one unit on the scale of the largest, so that an interval reads ``[588, 640]``."""
     finite = [v for v in values if math.isfinite(v)]
     largest = max((abs(v) for v in finite), default=0.0)
-    factor, shown = _scale_of(largest, unit)
+    factor, shown = scale_of(largest, unit)
     return [significant(v / factor) if math.isfinite(v) else "∞" for v in values], shown
 
 
@@ -109,13 +109,13 @@ def short_digest(digest: str) -> str:
 def _scaled(value: float, unit: str, *, whole: bool) -> tuple[str, str]:
     if unit in ("token", "1", "request", "block", "count") and (whole or value.is_integer()):
         return integer(int(value)), "" if unit in ("1", "count") else unit
-    factor, shown = _scale_of(abs(value), unit)
+    factor, shown = scale_of(abs(value), unit)
     if whole and factor == 1.0:
         return integer(int(value)), shown
     return significant(value / factor), shown
 
 
-def _scale_of(magnitude: float, unit: str) -> tuple[float, str]:
+def scale_of(magnitude: float, unit: str) -> tuple[float, str]:
     """The divisor that brings ``magnitude`` (in ``unit``) to the printed unit."""
     if unit in _TIME_NS:
         in_ns = magnitude * _TIME_NS[unit]

@@ -78,9 +78,9 @@ EVIDENCE_MEANING = {
 }
 
 LEVEL_MEANING = {
-    "E0": _("E0: no device was used"),
-    "E1": _("E1: the caller's view only"),
-    "E2": _("E2: the inside of the engine was seen"),
+    "E0": _("no device was used: arithmetic and parsing only"),
+    "E1": _("the caller's view only; the inside of the engine was not seen"),
+    "E2": _("the inside of the engine was seen"),
 }
 
 RELEASE_MEANING = {

@@ -1,8 +1,8 @@
 """Attention over the paged cache, as a function that transformers' models call in place of their own.
 
-Per layer: the step's new keys and values go into their blocks, then every decode group and every prompt chunk
-runs scaled_dot_product_attention over the keys and values gathered from its blocks. Query heads of one KV head
-are handled together, so grouped heads are never copied.
+Per layer: the step's new keys and values go into their blocks, then every decode group and every prompt
+chunk runs scaled_dot_product_attention over the keys and values gathered from its blocks. Query heads of one
+KV head are handled together, so grouped heads are never copied.
 """
 
 import contextlib
@@ -14,10 +14,8 @@ from torch.profiler import record_function
 from transformers import AttentionInterface
 from transformers.masking_utils import AttentionMaskInterface
 
+from runners.engines.torch.attention_names import ANNOTATION, IMPLEMENTATION
 from runners.engines.torch.paged_cache import DecodeGroup, PromptChunk, StepLayout
-
-NAME = "assay_paged"
-ANNOTATION = "assay::paged_attention"
 
 
 class _Tracing:
@@ -104,6 +102,6 @@ def _no_mask(*_args: Any, **_kwargs: Any) -> None:
 
 
 def register() -> None:
-    """Make the function known to transformers under ``NAME``. Safe to repeat."""
-    AttentionInterface.register(NAME, paged_attention)
-    AttentionMaskInterface.register(NAME, _no_mask)
+    """Make the function known to transformers under its name. Safe to repeat."""
+    AttentionInterface.register(IMPLEMENTATION, paged_attention)
+    AttentionMaskInterface.register(IMPLEMENTATION, _no_mask)

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """``temperature`` 0 is greedy. ``top_k`` 0 keeps all tokens. ``seed`` starts the request's own generator."""
+    """``temperature`` 0 is greedy, ``top_k`` 0 keeps all; ``seed`` starts the request's own generator."""
 
     temperature: float
     top_p: float
@@ -67,7 +67,7 @@ class Stats:
     waiting: int
     kv_used: int
     kv_total: int
-    tokens_in: int
+    prompt_tokens: int  # computed by this step, recomputed ones too
     tokens_out: int
     preempted: int
     duration_ns: int | None  # null when no step ran (a cancel)

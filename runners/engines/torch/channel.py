@@ -1,7 +1,7 @@
 """JSON lines over the socket between front end and model loop: the loop's side.
 
-A thread reads, so that a message gets its arrival time while a step runs, and so that the end of the other side
-is noticed at once. The end of the socket arrives as a message of kind ``end``.
+A thread reads, so that a message gets its arrival time while a step runs, and so that the end of the other
+side is noticed at once. The end of the socket arrives as a message of kind ``end``.
 """
 
 import json
@@ -23,7 +23,7 @@ class LoopChannel:
         self._reader.start()
 
     def receive(self, timeout_s: float | None) -> tuple[int, dict[str, Any]] | None:
-        """The next message with its arrival time in ns, or None after ``timeout_s`` (0: only what is there)."""
+        """The next message and its arrival in ns, or None after ``timeout_s`` (0: only what is there)."""
         try:
             if not timeout_s:
                 return self._arrived.get_nowait()

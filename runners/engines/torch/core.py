@@ -173,7 +173,7 @@ class Core:
         ]
         self._log.flush()
         stats = self.stats(
-            tokens_in=sum(s.count for s in plan.segments),
+            prompt_tokens=sum(s.count for s in plan.segments if s.phase == "prefill"),
             tokens_out=len(outputs),
             preempted=plan.preempted,
             duration_ns=ended - started,
@@ -183,7 +183,7 @@ class Core:
     def stats(
         self,
         *,
-        tokens_in: int = 0,
+        prompt_tokens: int = 0,
         tokens_out: int = 0,
         preempted: int = 0,
         duration_ns: int | None = None,
@@ -193,7 +193,7 @@ class Core:
             waiting=len(self.scheduler.waiting),
             kv_used=self.pool.used,
             kv_total=self.pool.total,
-            tokens_in=tokens_in,
+            prompt_tokens=prompt_tokens,
             tokens_out=tokens_out,
             preempted=preempted,
             duration_ns=duration_ns,

@@ -1,6 +1,6 @@
 """Which request holds which block of the KV cache. Numbers only: no tensor lives here.
 
-A block holds ``block_tokens`` tokens of every layer. A block is either free or in exactly one request's table.
+A block holds ``block_tokens`` tokens of every layer. It is either free or in exactly one request's table.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class BlockPool:
         return max(0, self.blocks_for(tokens) - len(self.table(request)))
 
     def take(self, request: str, count: int) -> None:
-        """Give ``count`` more blocks to a request. Raises OutOfBlocks and changes nothing if too few are free."""
+        """Give a request ``count`` more blocks. Raises OutOfBlocks, changing nothing, if too few are free."""
         if count > len(self._free):
             raise OutOfBlocks(f"{request} needs {count} blocks, {len(self._free)} are free")
         table = self._tables.setdefault(request, [])
@@ -55,4 +55,6 @@ class BlockPool:
         """Every block is free or in one table, none twice, none lost. Raises AssertionError otherwise."""
         held = [block for table in self._tables.values() for block in table]
         if sorted(held + self._free) != list(range(self.total)):
-            raise AssertionError(f"{len(held)} held and {len(self._free)} free are not {self.total} blocks")
+            raise AssertionError(
+                f"{len(held)} held and {len(self._free)} free are not {self.total} blocks"
+            )

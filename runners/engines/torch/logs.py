@@ -12,7 +12,10 @@ LOGGER = "assay.torch"
 
 
 class _Formatter(logging.Formatter):
-    converter = time.gmtime
+    @staticmethod
+    def converter(timestamp: float | None) -> time.struct_time:
+        return time.gmtime(timestamp)
+
     default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03dZ"
 

@@ -1,7 +1,7 @@
 """Load the pinned weights as a transformers model that attends over the paged cache.
 
-``dequantized``: transformers unpacks every block to the compute dtype at load. ``packed``: the blocks stay as they
-are in the file and are unpacked for every use (``packed``), on the same model code.
+``dequantized``: transformers unpacks every block to the compute dtype at load. ``packed``: the blocks stay as
+they are in the file and are unpacked for every use, on the same model code.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, GgufConfig
-from transformers.modeling_gguf_pytorch_utils import get_gguf_hf_weights_map
+from transformers.modeling_gguf_pytorch_utils import TensorProcessor, get_gguf_hf_weights_map
 from transformers.utils import logging as transformers_logging
 
 from runners.artifacts import gguf_header
-from runners.engines.torch import attention, packed
+from runners.engines.torch import attention, attention_names, packed
 from runners.engines.torch.settings import ServerConfig, refused
 
 
@@ -44,11 +44,14 @@ def load(config: ServerConfig) -> Loaded:
             gguf_file=path.name,
             quantization_config=GgufConfig(dequantize=True),
             dtype=dtype,
-            attn_implementation=attention.NAME,
+            attn_implementation=attention_names.IMPLEMENTATION,
         )
     else:
         model = AutoModelForCausalLM.from_pretrained(
-            path.parent, dtype=dtype, attn_implementation=attention.NAME, local_files_only=True
+            path.parent,
+            dtype=dtype,
+            attn_implementation=attention_names.IMPLEMENTATION,
+            local_files_only=True,
         )
     model.eval().requires_grad_(False)
     _check_length(model.config, config)
@@ -57,18 +60,20 @@ def load(config: ServerConfig) -> Loaded:
 
 def _packed(path: Path, dtype: torch.dtype) -> Any:
     if path.suffix != ".gguf":
-        raise refused("engine.settings.weights", f"packed with {path.name}", "packed with a GGUF file")
+        raise refused(
+            "engine.settings.weights", f"packed with {path.name}", "packed with a GGUF file"
+        )
     header = gguf_header.read(path)
     config = AutoConfig.from_pretrained(path.parent, gguf_file=path.name)
     if config.model_type != "llama":
         raise refused("engine.settings.weights", f"packed {config.model_type}", "packed llama")
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(
-            config, dtype=dtype, attn_implementation=attention.NAME
+            config, dtype=dtype, attn_implementation=attention_names.IMPLEMENTATION
         )
     model.model.rotary_emb = type(model.model.rotary_emb)(config=config)
     data = np.memmap(path, dtype=np.uint8, mode="r")
-    names = get_gguf_hf_weights_map(model, model_type="llama")
+    names = get_gguf_hf_weights_map(model, TensorProcessor(), model_type="llama")
     for tensor in header.tensors:
         start = header.data_start + tensor.offset
         raw = np.asarray(data[start : start + tensor.bytes])
@@ -78,7 +83,7 @@ def _packed(path: Path, dtype: torch.dtype) -> Any:
 
 
 def _unpermuted(raw: np.ndarray, tensor: gguf_header.Tensor, config: Any) -> np.ndarray:
-    """Bytes by row, with llama.cpp's order of rotary rows in q and k undone. Whole rows move, no block is cut."""
+    """Bytes by row, llama.cpp's order of rotary rows in q and k undone. Whole rows move, no block is cut."""
     rows = raw.reshape(tensor.shape[-1] if len(tensor.shape) > 1 else 1, -1)
     heads = {
         "attn_q": config.num_attention_heads,
@@ -108,7 +113,9 @@ def _place(
         module.weight = nn.Parameter(values.to(dtype), requires_grad=False)
     else:
         allowed = ", ".join((*packed.SUPPORTED, "F32 vectors"))
-        raise refused(f"weights of {tensor.name}", tensor.dtype, f"{allowed}, or weights: dequantized")
+        raise refused(
+            f"weights of {tensor.name}", tensor.dtype, f"{allowed}, or weights: dequantized"
+        )
 
 
 def _finish(model: Any, dtype: torch.dtype) -> None:
@@ -125,7 +132,9 @@ def _check_length(model_config: Any, config: ServerConfig) -> None:
     longest = int(model_config.max_position_embeddings)
     if config.settings.max_length > longest:
         raise refused(
-            "engine.settings.max_length", str(config.settings.max_length), f"at most {longest} tokens"
+            "engine.settings.max_length",
+            str(config.settings.max_length),
+            f"at most {longest} tokens",
         )
 
 
@@ -142,7 +151,7 @@ def _facts(model: Any, path: Path) -> dict[str, Any]:
         "d_head": head_size(config),
         "vocabulary": config.vocab_size,
         "max_position_embeddings": config.max_position_embeddings,
-        "attention": config._attn_implementation,  # noqa: SLF001 - transformers offers no other name
+        "attention": config._attn_implementation,
         "weight_tensors_by_dtype": dict(
             Counter(str(t.dtype).removeprefix("torch.") for _, t in tensors)
         ),
@@ -153,9 +162,7 @@ def _facts(model: Any, path: Path) -> dict[str, Any]:
                 if isinstance(m, nn.Linear | packed.PackedLinear)
             )
         ),
-        "weight_bytes_in_memory": sum(
-            {t.data_ptr(): t.nbytes for _, t in tensors}.values()
-        ),
+        "weight_bytes_in_memory": sum({t.data_ptr(): t.nbytes for _, t in tensors}.values()),
         "file": path.name,
         "file_bytes": path.stat().st_size,
         "file_sha256": _sha256(path),

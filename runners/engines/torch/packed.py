@@ -1,12 +1,13 @@
 """Linear layers whose weights stay in their 4 or 8 bits and are unpacked for every use.
 
-transformers 5.24.0 keeps GGUF blocks packed for three architectures and only where a published kernel for the
-device exists; for this model on a CPU it unpacks everything at load. These modules hold the same numbers of the
-same blocks (scale, minimum, quants: not one bit is changed), laid out so that a column of the weight is
-contiguous and whole blocks unpack in wide strides. The unpacked weight equals the dequantized one bit for bit.
+transformers 5.24.0 keeps GGUF blocks packed for three architectures and only where a published kernel for
+the device exists; for this model on a CPU it unpacks everything at load. These modules hold the same numbers
+of the same blocks (scale, minimum, quants: not one bit is changed), laid out so that a column of the weight
+is contiguous and whole blocks unpack in wide strides. The unpacked weight equals the dequantized one bit for
+bit.
 
-ggml layouts, 32 elements a block: Q4_1 = d f16, m f16, 16 bytes; element i of 0..15 is the low half of byte i,
-element 16+i its high half; w = d*q + m. Q8_0 = d f16, 32 x int8; w = d*q.
+ggml layouts, 32 elements a block: Q4_1 = d f16, m f16, 16 bytes; element i of 0..15 is the low half of byte
+i, element 16+i its high half; w = d*q + m. Q8_0 = d f16, 32 x int8; w = d*q.
 """
 
 import numpy as np

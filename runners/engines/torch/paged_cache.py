@@ -1,7 +1,7 @@
 """The KV cache in blocks, and the layout of one step over it: who writes where, who reads what.
 
-One tensor of keys and one of values per layer, shaped (blocks, block_tokens, h_kv, d_head). The layout of a step
-is made once and used by every layer.
+One tensor of keys and one of values per layer, shaped (blocks, block_tokens, h_kv, d_head). The layout of a
+step is made once and used by every layer.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,14 @@ GROUP_RATIO, GROUP_SLACK = 2, 4
 
 class PagedCache:
     def __init__(
-        self, *, layers: int, blocks: int, block_tokens: int, h_kv: int, d_head: int, dtype: torch.dtype
+        self,
+        *,
+        layers: int,
+        blocks: int,
+        block_tokens: int,
+        h_kv: int,
+        d_head: int,
+        dtype: torch.dtype,
     ) -> None:
         self.block_tokens = block_tokens
         shape = (blocks, block_tokens, h_kv, d_head)
@@ -31,7 +38,9 @@ class PagedCache:
     def allocated_bytes(self) -> int:
         return sum(t.nbytes for t in (*self.keys, *self.values))
 
-    def write(self, layer: int, slots: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
+    def write(
+        self, layer: int, slots: torch.Tensor, key: torch.Tensor, value: torch.Tensor
+    ) -> None:
         """Store (tokens, h_kv, d_head) at flat token slots of a layer."""
         for cache, new in ((self.keys[layer], key), (self.values[layer], value)):
             cache.flatten(0, 1).index_copy_(0, slots, new.to(cache.dtype))
@@ -92,7 +101,8 @@ def flat_batch(
 ) -> FlatBatch:
     """Lay the segments out: single tokens first, shortest table first, then the longer pieces."""
     order = sorted(
-        segments, key=lambda s: (s.count > 1, len(pool.table(s.running.request)) if s.count == 1 else 0)
+        segments,
+        key=lambda s: (s.count > 1, len(pool.table(s.running.request)) if s.count == 1 else 0),
     )
     ids: list[int] = []
     positions: list[int] = []
@@ -107,9 +117,7 @@ def flat_batch(
         size = cache.block_tokens
         slots += [table[at // size] * size + at % size for at in span]
     singles = [s for s in order if s.count == 1]
-    chunks = [
-        _chunk(s, first_row[s.running.request], pool, dtype) for s in order if s.count > 1
-    ]
+    chunks = [_chunk(s, first_row[s.running.request], pool, dtype) for s in order if s.count > 1]
     rows = [first_row[s.running.request] + s.count - 1 for s in segments if s.emits]
     return FlatBatch(
         input_ids=torch.tensor([ids]),

@@ -27,7 +27,9 @@ class Sampler:
                 continue
             scores = penalised(logits[row].float(), entry.tokens, sampling.repetition_penalty)
             chosen[row] = (
-                int(scores.argmax()) if sampling.greedy else self._draw(entry.request, sampling, scores)
+                int(scores.argmax())
+                if sampling.greedy
+                else self._draw(entry.request, sampling, scores)
             )
         return chosen
 

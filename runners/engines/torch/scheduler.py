@@ -50,7 +50,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """``count`` tokens of one request in a step, from position ``start``. ``emits``: its last logits are used."""
+    """``count`` tokens of one request from position ``start``. ``emits``: its last logits give a token."""
 
     running: Running
     start: int
@@ -81,7 +81,9 @@ class Plan:
     segments: list[Segment] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     preempted: int = 0
-    held_by: str | None = None  # why the head of the queue was not admitted: batch | budget | blocks
+    held_by: str | None = (
+        None  # why the head of the queue was not admitted: batch | budget | blocks
+    )
 
 
 class Scheduler:

@@ -89,7 +89,9 @@ def engine_settings(declared: Mapping[str, Any]) -> EngineSettings:
     """The checked settings of ``engine.settings``. Raises Refused."""
     where = "engine.settings"
     if unknown := sorted(set(declared) - set(EngineSettings.__dataclass_fields__)):
-        raise refused(f"{where}.{unknown[0]}", "unknown", ", ".join(EngineSettings.__dataclass_fields__))
+        raise refused(
+            f"{where}.{unknown[0]}", "unknown", ", ".join(EngineSettings.__dataclass_fields__)
+        )
     settings = EngineSettings(
         weights=_choice(declared, "weights", WEIGHTS),
         dtype=_choice(declared, "dtype", DTYPES),

@@ -1,4 +1,4 @@
-"""Tokens to text, piece by piece: characters cut between tokens are held back, and so are half stop strings."""
+"""Tokens to text, piece by piece: half characters are held back, and so are half stop strings."""
 
 from collections.abc import Sequence
 

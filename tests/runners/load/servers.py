@@ -115,6 +115,8 @@ async def serving(
         yield state
     finally:
         server.close()
+        if tasks:  # the client has closed its sockets: let the handlers see that
+            await asyncio.wait(tasks, timeout=1.0)
         for task in list(tasks):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -82,12 +82,9 @@ ENDS = {
 def test_each_kind_of_answer_has_its_end(name: str, loop: str, tmp_path: Path) -> None:
     behaviour, end, detail, status = ENDS[name]
 
-    outcome = drive_against(
-        behaviour,
-        tmp_path,
-        load=load_of(timeouts={"first_byte_s": 0.15, "total_s": 0.3}),
-        loop=loop,
-    )
+    short = {"first_byte_s": 0.15, "total_s": 0.3} if end == "timeout" else {}
+
+    outcome = drive_against(behaviour, tmp_path, load=load_of(timeouts=short), loop=loop)
 
     attempt = outcome.only
     assert (attempt["end"], attempt["status"]) == (end, status)
@@ -153,7 +150,7 @@ def test_a_connection_that_does_not_come_up_times_out_as_connect(tmp_path: Path)
     attempt = outcome.only
     assert (attempt["end"], attempt["detail"]) == ("timeout", "connect")
     assert attempt["connected_ns"] is None
-    assert 200e6 <= attempt["ended_ns"] - attempt["connect_start_ns"] < 2e9
+    assert 200e6 <= attempt["ended_ns"] - attempt["connect_start_ns"] < 20e9
 
 
 @pytest.mark.req("8.07")
@@ -177,11 +174,11 @@ def test_a_wait_is_never_cut_short(
 def test_the_first_byte_wait_is_over_with_the_first_byte(tmp_path: Path) -> None:
     async def slow_after_the_head(exchange: Exchange) -> None:
         await exchange.send(HEAD_CHUNKED)
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.7)
         await exchange.send(answer()[len(HEAD_CHUNKED) :])
 
     outcome = drive_against(
-        slow_after_the_head, tmp_path, load=load_of(timeouts={"first_byte_s": 0.1})
+        slow_after_the_head, tmp_path, load=load_of(timeouts={"first_byte_s": 0.5})
     )
 
     assert outcome.only["end"] == "closed"

@@ -35,8 +35,8 @@ class Figure:
 class Device:
     """One device. ``peaks`` are dense FLOP/s by element type; an absent type is not known, not zero.
 
-    ``memory_bytes`` and ``memory_bandwidth`` are of the device's own memory. ``observed`` figures stand beside
-    the rated ones and never replace them.
+    ``memory_bytes`` and ``memory_bandwidth`` are of the device's own memory. ``observed`` figures stand
+    beside the rated ones and never replace them.
     """
 
     name: str

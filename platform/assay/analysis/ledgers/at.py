@@ -31,7 +31,7 @@ def state_at(rows: Iterable[LedgerRow], subject: str, at: Instant) -> LedgerRow 
             return since
         if since.low_ns < 0 <= since.high_ns and since.half_width_ns:
             return Absent(
-                f"{row['state']} began within {since.half_width_ns} ns of this instant, the clocks' error bound"
+                f"{row['state']} began within {since.half_width_ns} ns of this instant: the error bound"
             )
         if since.estimate_ns >= 0:
             found = row

@@ -87,7 +87,7 @@ def _from_record(record: ServerRecord, found: dict[ReleaseLevel, Reached]) -> No
 
 def _is_loop_word(record: ServerRecord) -> bool:
     """Only an engine that records its iterations can say when computing for a request stopped."""
-    return len(record.step_starts_ns) > 0 or Fact.queued in record.marks and bool(record.kv)
+    return len(record.step_starts_ns) > 0 or (Fact.queued in record.marks and bool(record.kv))
 
 
 def _last_computing_ns(record: ServerRecord, terminal_ns: int) -> int:
@@ -103,7 +103,7 @@ def resource_rows(
     *,
     level: str,
 ) -> list[LedgerRow]:
-    """held, then released by level in the order in which the levels were reached; unknown without evidence."""
+    """held, then released by level in the order the levels were reached; unknown without evidence."""
     spans: list[Span] = []
     taken = record.marks.get(Fact.kv_taken) if record is not None else None
     if taken is not None:

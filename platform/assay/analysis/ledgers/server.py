@@ -13,10 +13,8 @@ from runners.protocol.events import ServerState
 NO_RECORD = "no server record of this attempt"
 
 
-def server_rows(
-    attempt: Attempt, record: ServerRecord | None, *, level: str, level_without: str
-) -> list[LedgerRow]:
-    """States up to and with the first terminal one. ``level_without`` is the level when there is no record."""
+def server_rows(attempt: Attempt, record: ServerRecord | None, *, level: str) -> list[LedgerRow]:
+    """States up to and with the first terminal one; ``level`` is that of what showed them."""
     ids = attempt_ids(attempt.ids)
     if record is None or not record.states:
         return rows_of(
@@ -26,7 +24,7 @@ def server_rows(
             ids=ids,
             clock_domain=record.clock_domain if record is not None else attempt.clock_domain,
             error_ns=0,
-            level=level_without if record is None else level,
+            level=level,
         )
     spans: list[Span] = []
     for seen in record.states:

@@ -4,6 +4,8 @@ All of them are differences in the client's own clock domain. What the client sa
 late: it is kept and counted, and no latency is taken from it.
 """
 
+from itertools import pairwise
+
 from assay.analysis.absence import Absent
 from assay.analysis.metrics.rule import NS_PER_S, seconds
 from assay.analysis.server_record import ServerRecord
@@ -64,7 +66,9 @@ def tpot_last_token(attempt: Attempt, _: ServerRecord | None) -> float | Absent:
         return intervals
     last = attempt.reply.last_content_ns
     if not _in_time(attempt, last):
-        return Absent("content came after the client had given up" if last else "no content event came")
+        return Absent(
+            "content came after the client had given up" if last else "no content event came"
+        )
     if len(attempt.reply.chunk_times_ns) == 1:
         return Absent("all content came in one event: there is no interval between arrivals")
     span = seconds(attempt.reply.first_content_ns, last, missing="no content event came")
@@ -89,7 +93,7 @@ def chunk_gaps(attempt: Attempt, _: ServerRecord | None) -> list[float] | Absent
         times = [t for t in times if t <= attempt.gave_up_ns]
     if len(times) < 2:
         return Absent(f"{len(times)} content event(s): there is no gap")
-    return [(b - a) / NS_PER_S for a, b in zip(times, times[1:], strict=False)]
+    return [(b - a) / NS_PER_S for a, b in pairwise(times)]
 
 
 def token_gaps(attempt: Attempt, record: ServerRecord | None) -> list[float] | Absent:
@@ -121,7 +125,9 @@ def latency_from_scheduled(attempt: Attempt, _: ServerRecord | None) -> float | 
         return Absent(_CLOSED_LOOP)
     if not _in_time(attempt, attempt.done_ns):
         return Absent("the end of the reply was not seen")
-    return seconds(attempt.scheduled_ns, attempt.done_ns, missing="the end of the reply was not seen")
+    return seconds(
+        attempt.scheduled_ns, attempt.done_ns, missing="the end of the reply was not seen"
+    )
 
 
 def ttft_from_scheduled(attempt: Attempt, _: ServerRecord | None) -> float | Absent:

@@ -69,7 +69,5 @@ def boundary_ttft(attempt: Attempt, record: ServerRecord | None) -> float | Abse
         return outer
     if isinstance(inner, Absent):
         return inner
-    residual = BoundaryResidual(
-        outer_ns=round(outer * NS_PER_S), inner_ns=round(inner * NS_PER_S)
-    )
+    residual = BoundaryResidual(outer_ns=round(outer * NS_PER_S), inner_ns=round(inner * NS_PER_S))
     return residual.value_ns / NS_PER_S

@@ -135,3 +135,13 @@ def amdahl_latency_reduction(*, exposed_share: float, factor: float) -> float:
 def relative_residual(*, predicted: float, measured: float) -> float:
     """(measured - predicted) / predicted."""
     return (measured - predicted) / predicted
+
+
+def aggregate_rate(*, batch: int, step_s: float) -> float:
+    """B / t: tokens a second of all sequences together; not what one of them sees."""
+    return batch / step_s
+
+
+def sequence_rate(*, step_s: float) -> float:
+    """1 / t: tokens a second of one sequence."""
+    return 1 / step_s

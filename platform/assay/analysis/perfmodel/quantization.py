@@ -6,7 +6,7 @@ listed here is refused by name.
 
 import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from assay.analysis.perfmodel.weights import WeightFormats, WeightGroup, uniform
 from runners.protocol.errors import Finding
 
 ASSUMED_DTYPE = "bfloat16"
-_QUANTIZED_ELSEWHERE = ("embedding", "lm_head")
+_ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,29 +142,45 @@ def _companion_weights(companion: Mapping[str, Any], *, rest: StoredFormat) -> W
 
 
 def _formats(
-    stored: StoredFormat, *, rest: StoredFormat, excluded: Sequence[str], extra: Any
+    stored: StoredFormat,
+    *,
+    rest: StoredFormat,
+    excluded: Sequence[str],
+    extra: Callable[[WeightGroup], int],
 ) -> WeightFormats:
     """Projections in ``stored``, everything else (and what is excluded by name) in ``rest``."""
 
     def quantized(group: WeightGroup) -> bool:
-        return (
-            group.matmul
-            and group.name not in _QUANTIZED_ELSEWHERE
-            and not any(_matches(pattern, group.name) for pattern in excluded)
-        )
+        return group.matmul and group.name != "lm_head"
+
+    def kept(group: WeightGroup) -> int:
+        if not quantized(group):
+            return 0
+        names = [module_name(group.name, layer) for layer in range(group.count)]
+        return sum(any(_matches(pattern, name) for pattern in excluded) for name in names)
 
     return WeightFormats(
         of=lambda group: stored if quantized(group) else rest,
-        extra_bytes=lambda group: int(extra(group)) if quantized(group) else 0,
+        extra_bytes=lambda group: extra(group) if quantized(group) else 0,
         label=stored.name,
+        rest=rest,
+        kept=kept,
     )
 
 
+def module_name(projection: str, layer: int) -> str:
+    """The module's name in the checkpoint, which exclusion lists speak of."""
+    parent = "self_attn" if projection in _ATTENTION else "mlp"
+    return f"model.layers.{layer}.{parent}.{projection}"
+
+
 def _matches(pattern: str, name: str) -> bool:
-    """A module pattern (name, glob or ``re:`` expression) against the last part of a module's name."""
+    """A pattern is ``re:`` and an expression, a glob over the whole name, or whole parts of the name."""
     if pattern.startswith("re:"):
-        return re.search(pattern[3:], name) is not None
-    return fnmatch.fnmatch(name, pattern.rsplit(".", 1)[-1])
+        return re.match(pattern[3:], name) is not None
+    if any(mark in pattern for mark in "*?["):
+        return fnmatch.fnmatchcase(name, pattern)
+    return f".{pattern}." in f".{name}."
 
 
 def _excluded(declared: Mapping[str, Any], fields: Sequence[str]) -> list[str]:

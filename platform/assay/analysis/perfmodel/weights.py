@@ -5,7 +5,7 @@ outside: embedding V x d, final norm, and the output head unless it is tied to t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from assay.analysis.perfmodel.precision import StoredFormat
@@ -86,19 +86,39 @@ def group_bytes(group: WeightGroup, stored: StoredFormat) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightFormats:
-    """Which stored format each weight group has; ``extra_bytes`` are per group (indices, tensor scales)."""
+    """Which stored format each weight group has.
+
+    ``extra_bytes`` are further bytes of a group: indices, scales of tensors or tiles. ``kept`` is how many
+    of its tensors stay in ``rest`` because the configuration excludes them.
+    """
 
     of: Callable[[WeightGroup], StoredFormat]
     extra_bytes: Callable[[WeightGroup], int]
     label: str
+    rest: StoredFormat
+    kept: Callable[[WeightGroup], int]
 
     def bytes_of(self, group: WeightGroup) -> int:
-        return group_bytes(group, self.of(group)) + self.extra_bytes(group)
+        kept = self.kept(group)
+        converted = replace(group, count=group.count - kept)
+        size = group_bytes(converted, self.of(group)) + self.extra_bytes(converted)
+        return size + group_bytes(replace(group, count=kept), self.rest)
 
 
 def uniform(stored: StoredFormat) -> WeightFormats:
     """Every tensor in one format without extras, as a dequantizing engine executes them."""
-    return WeightFormats(of=lambda _: stored, extra_bytes=lambda _: 0, label=stored.name)
+    return by_group(lambda _: stored, label=stored.name)
+
+
+def by_group(of: Callable[[WeightGroup], StoredFormat], *, label: str) -> WeightFormats:
+    """A format for each group, nothing excluded, no extras."""
+    return WeightFormats(
+        of=of,
+        extra_bytes=lambda _: 0,
+        label=label,
+        rest=StoredFormat(name="none", bits=0),
+        kept=lambda _: 0,
+    )
 
 
 def weight_bytes(structure: Structure, formats: WeightFormats) -> int:

@@ -89,10 +89,11 @@ def step_operators(
     rest = ("o_proj", *(("gate_proj",) if structure.gated else ()), "up_proj", "down_proj")
     for name in rest:
         operators.append(_matmul(groups, name, rows=rows, formats=formats, width=width))
-    head = groups["embedding"] if structure.tied else groups["lm_head"]
-    operators.append(
-        _projection("head", head, bias=None, rows=sampled, formats=formats, width=width)
-    )
+    if sampled:  # a chunk that ends no prompt never touches the head
+        head = groups["embedding"] if structure.tied else groups["lm_head"]
+        operators.append(
+            _projection("head", head, bias=None, rows=sampled, formats=formats, width=width)
+        )
     return operators
 
 

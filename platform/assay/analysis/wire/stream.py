@@ -26,7 +26,7 @@ class ToolCall:
 
 
 class ReplyReader:
-    """Reads one reply body. Call ``read`` per arrival, then ``end`` if (and only if) the body ended cleanly."""
+    """Reads one reply body: ``read`` per arrival, then ``end`` if (and only if) the body ended cleanly."""
 
     __slots__ = (
         "_answer",
@@ -237,7 +237,7 @@ class ReplyReader:
             call.arguments += delta.arguments
 
     def _tokens_of(self, payload: Payload, reported: int | None) -> int | None:
-        """Tokens of a content event: its ids, else the growth of usage if every content event carried usage."""
+        """Tokens of a content event: its ids, else growth of usage if every content event carried usage."""
         before, self._usage_seen = self._usage_seen, reported or self._usage_seen
         if reported is None:
             self._usage_at_every_content = False

@@ -1,10 +1,12 @@
 """Latency: empirical distribution over *offered* requests, and the percentile ladder with intervals."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.pages import formatting
 from assay.pages.charts import theme
-from assay.pages.charts.theme import Figure
+from assay.pages.charts.theme import Figure, Trace
 
 POINTS = 400  # a curve of more values is thinned to so many of them, ends kept
 
@@ -33,9 +35,12 @@ class Rung:
 
 def ecdf(curves: Sequence[Curve], population: str) -> Figure:
     """Share of offered requests within a time. A curve ends below 1 where requests never got so far."""
-    traces = []
+    traces: list[Trace] = []
+    longest = max((v for curve in curves for v in curve.values_s), default=1.0)
     for curve, style in zip(curves, theme.SERIES, strict=False):
         xs, ys = steps(curve.values_s, curve.offered)
+        if xs:  # from nothing, and on to the axis's end: where a curve stays is what it says
+            xs, ys = [xs[0], *xs, 1.5 * longest], [0.0, *ys, ys[-1]]
         traces.append(
             {
                 "type": "scatter",
@@ -49,12 +54,33 @@ def ecdf(curves: Sequence[Curve], population: str) -> Figure:
         )
     return theme.figure(
         traces,
-        xaxis=theme.axis("time, s (log scale)", type="log", exponentformat="SI", dtick="D2"),
+        xaxis=time_axis([v for curve in curves for v in curve.values_s]),
         yaxis=theme.axis(
             f"share of offered ({population})", range=[0, 1.03], tickformat=".0%", dtick=0.25
         ),
         hovermode="closest",
     )
+
+
+def time_axis(values_s: Sequence[float]) -> dict[str, object]:
+    """A logarithmic time axis with ticks at 1, 2 and 5 of each decade, named as people name times."""
+    positive = [v for v in values_s if v > 0] or [0.001, 1.0]
+    low, high = min(positive) / 1.3, max(positive) * 1.3
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [m * 10.0**d for d in decades for m in (1, 2, 5) if low <= m * 10.0**d <= high]
+    return theme.axis(
+        "time (log scale)",
+        type="log",
+        range=[math.log10(low), math.log10(high)],
+        tickvals=ticks,
+        ticktext=[_tick(v) for v in ticks],
+    )
+
+
+def _tick(seconds: float) -> str:
+    shown = formatting.quantity(seconds, "s")
+    number = shown.text.rstrip("0").rstrip(".") if "." in shown.text else shown.text
+    return f"{number} {shown.unit}"
 
 
 def steps(values: Sequence[float], offered: int) -> tuple[list[float], list[float]]:
@@ -108,7 +134,7 @@ def ladder(rungs: Sequence[Rung]) -> Figure:
         )
     return theme.figure(
         traces,
-        xaxis=theme.axis("time, s (log scale)", type="log", exponentformat="SI", dtick="D2"),
+        xaxis=time_axis([v for r in rungs for v in (r.value_s, r.low_s, r.high_s) if v]),
         yaxis=theme.axis("", autorange="reversed", ticks="", showline=False),
         hovermode="closest",
     )

@@ -17,7 +17,7 @@ FRAME_PIXELS = 130
 def dumbbells(lines: Sequence[ResidualLine]) -> Figure:
     """One row a quantity that has a prediction and a measurement or a bound."""
     shown = [line for line in lines if line.predicted]
-    names = [row_name(line) for line in shown]
+    names = [line.name for line in shown]
     traces: list[Trace] = [
         _ranges(shown, names),
         _bounds(shown, names),
@@ -30,7 +30,7 @@ def dumbbells(lines: Sequence[ResidualLine]) -> Figure:
         xaxis=theme.axis(
             "ratio to the prediction (log scale; 1 = as predicted)",
             type="log",
-            tickvals=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50],
+            tickvals=[0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20],
         ),
         yaxis=theme.axis("", autorange="reversed", ticks="", showline=False, type="category"),
         shapes=[
@@ -48,11 +48,6 @@ def dumbbells(lines: Sequence[ResidualLine]) -> Figure:
         ],
         hovermode="closest",
     )
-
-
-def row_name(line: ResidualLine) -> str:
-    conditions = " ".join(f"{key}={value}" for key, value in line.conditions.items())
-    return f"{line.quantity} {conditions}".strip()
 
 
 def _ranges(lines: Sequence[ResidualLine], names: Sequence[str]) -> Trace:

@@ -84,5 +84,5 @@ def _trace(panel: Panel, number: str) -> Trace:
             "width": 0,
         },
         "customdata": [p.run for p in ordered],
-        "hovertemplate": "%{customdata}<br>%{y:.3s} " + panel.unit + "<extra></extra>",
+        "hovertemplate": "%{customdata}<br>%{y:.3~g} " + panel.unit + "<extra></extra>",
     }

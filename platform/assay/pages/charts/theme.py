@@ -18,7 +18,7 @@ WEAK = "$weak"
 UNKNOWN = "$unknown"
 
 # Series that are no ledger: told apart by dash and label as well as by colour.
-SERIES = (
+SERIES: tuple[dict[str, Any], ...] = (
     {"color": ACCENT, "dash": "solid"},
     {"color": INK, "dash": "dash"},
     {"color": SOFT, "dash": "solid"},

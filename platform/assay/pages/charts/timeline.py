@@ -12,6 +12,7 @@ from assay.pages.charts.theme import Figure, Trace
 
 # kind of interval -> label, colour, offset from the lane's middle (client above, server below)
 KINDS: dict[str, tuple[str, str, float]] = {
+    "client_send": ("client: connects and sends", "$client:0.2", -0.2),
     "client_waiting": ("client: waits for the first content", "$client:0.4", -0.2),
     "client_streaming": ("client: content arrives", "$client", -0.2),
     "server_queued": ("server: queued", "$server:0.35", 0.2),
@@ -34,6 +35,10 @@ class Bar:
     to_s: float
     attempt_id: str
     label: str
+
+    @property
+    def words(self) -> str:
+        return KINDS[self.kind][0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +73,12 @@ def timeline(view: View) -> Figure:
     top = 0.5 if has_steps else 0.0
     layout: dict[str, object] = {
         "xaxis": theme.axis(
-            f"seconds since the run's origin, clock domain {short_domain(view.domain)}",
+            f"s since origin, clock {short_domain(view.domain)}",
             range=[view.from_s, view.to_s],
             anchor="y4" if has_steps else "y",
         ),
         "yaxis": _request_axis(view, [top, 1]),
         "hovermode": "closest",
-        "height": 660 if has_steps else 440,
         "margin": {"l": 60, "r": 18, "t": 64, "b": 46},
     }
     if has_steps:
@@ -87,9 +91,9 @@ def timeline(view: View) -> Figure:
 
 
 def short_domain(domain: str) -> str:
-    """Boot id cut to eight characters; the namespace and the kind of clock stay whole."""
+    """The boot id cut to eight characters, and the kind of clock; the page beside says all of it."""
     boot, _, rest = domain.partition("/")
-    return f"{boot[:8]}…/{rest}" if rest and len(boot) > 9 else domain
+    return f"{boot[:8]}… {rest.rpartition('/')[2]}" if rest and len(boot) > 9 else domain
 
 
 def _bars(view: View) -> list[Trace]:

@@ -16,16 +16,16 @@ from assay.analysis.documents import (
     Lane,
     LedgerRow,
 )
-from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.pages import words
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.identity import ledger_quote_url
+from assay.pages.contexts.rules import RULE_TITLES
 from assay.pages.hostile import visible, visible_bytes
 from assay.pages.joined import ends_by_subject
 from assay.pages.paging import Window, window
 from runners.protocol import layout
 
-READS_SHOWN = 60
+READS_SHOWN = 25
 READ_CHARACTERS = 4_000
 TEXT_CHARACTERS = 20_000
 TIMESTAMPS = (
@@ -43,6 +43,8 @@ COUNTS = (
     ("retokenized", gettext_lazy("the text counted again by the tokenizer")),
     ("content_chunks", gettext_lazy("events with content")),
     ("events", gettext_lazy("all events of the stream")),
+    ("prompt_tokens", gettext_lazy("of the input, as the server counted them")),
+    ("cached_tokens", gettext_lazy("of the input, found in a prefix cache")),
 )
 
 
@@ -52,6 +54,15 @@ class Stamp:
     meaning: str
     since_origin_s: float | None
     since_sent_s: float | None
+    absent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    name: str
+    meaning: str
+    value: int | None
+    absent: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +122,9 @@ class Read:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptPage:
     attempt: AttemptReading
+    ids: list[tuple[str, str | None]]
     stamps: list[Stamp]
-    counts: list[tuple[str, str, int | None]]
+    counts: list[Count]
     ledgers: list[tuple[str, str, list[StateRow]]]
     lanes: list[LaneView]
     metrics: list[MetricRow]
@@ -139,8 +151,15 @@ def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> Atte
     reads, where, problem = _reads(head, attempt, reads_page)
     return AttemptPage(
         attempt=attempt,
+        ids=[
+            ("task", attempt["task_id"]),
+            ("session", attempt["session_id"]),
+            ("request", attempt["request_id"]),
+            ("model call", attempt["model_call_id"]),
+            ("attempt", attempt["attempt_id"]),
+        ],
         stamps=_stamps(attempt, origin),
-        counts=[(name, str(label), attempt["counts"].get(name)) for name, label in COUNTS],
+        counts=_counts(attempt),
         ledgers=[_ledger(name, document, attempt, head, origin) for name in words.LEDGERS],
         lanes=[_lane(lane) for lane in document["lanes"] if lane["attempt_id"] == attempt_id],
         metrics=_metrics(attempt),
@@ -176,9 +195,36 @@ def _stamps(attempt: AttemptReading, origin_ns: int) -> list[Stamp]:
             meaning=str(meaning),
             since_origin_s=_since(times.get(name), origin_ns),
             since_sent_s=_since(times.get(name), times.get("sent")),
+            absent=_why(attempt, name) or _("did not happen, or was not seen"),
         )
         for name, meaning in TIMESTAMPS
     ]
+
+
+def _counts(attempt: AttemptReading) -> list[Count]:
+    stated: dict[str, int | None] = {
+        **attempt["counts"],
+        "prompt_tokens": attempt["prompt_tokens"],
+        "cached_tokens": attempt["cached_tokens"],
+    }
+    return [
+        Count(
+            name=name,
+            meaning=str(meaning),
+            value=stated.get(name),
+            absent=_why(attempt, name) or _("not stated"),
+        )
+        for name, meaning in COUNTS
+    ]
+
+
+def _why(attempt: AttemptReading, field: str) -> str:
+    """Why a field is null, under its own name or that of the group it stands in."""
+    reasons = attempt.get("absent") or {}
+    for name in (field, f"counts.{field}", f"timestamps_ns.{field}"):
+        if reasons.get(name):
+            return reasons[name]
+    return ""
 
 
 def _ledger(
@@ -242,7 +288,7 @@ def _metrics(attempt: AttemptReading) -> list[MetricRow]:
     return [
         MetricRow(
             rule=rule,
-            title=ATTEMPT_RULES[rule].title if rule in ATTEMPT_RULES else rule,
+            title=RULE_TITLES.get(rule, rule),
             value=metric.get("value"),
             unit=metric.get("unit", ""),
             absent=metric.get("absent") or metric.get("special") or "",

@@ -81,6 +81,11 @@ class RunHead:
             return str(_("The derived files of this interpretation are not on this machine."))
         return ""
 
+    @property
+    def why_unknown(self) -> str:
+        """The same as what follows ``unknown:``."""
+        return self.why_no_reading[:1].lower() + self.why_no_reading[1:]
+
 
 def run_head(run_id: UUID, tab: str) -> RunHead:
     """Raises Http404 when there is no such run. Three queries."""

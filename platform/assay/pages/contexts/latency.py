@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.ledger.models import Measure, MeasureKind
 from assay.pages.charts.distribution import Curve, Rung, ecdf, ladder
 from assay.pages.charts.theme import Figure
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.measures import MeasureLine, measure_line
+from assay.pages.contexts.rules import RULE_TITLES
 from assay.pages.joined import JoinedAttempt, joined_attempts
 from assay.pages.paging import Paged, window
 
@@ -39,6 +39,14 @@ class RuleRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuleGroup:
+    """Rules over one population, which is said before any of its numbers."""
+
+    population: str
+    rows: list[RuleRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRow:
     attempt: JoinedAttempt
     cells: list[tuple[float | None, str]]  # value in s, or the reason for none
@@ -51,7 +59,7 @@ class LatencyPage:
     ecdf: Figure
     ladder: Figure | None
     statistics: list[str]
-    rules: list[RuleRow]
+    groups: list[RuleGroup]
     rates: list[MeasureLine]
     columns: list[tuple[str, str]]
     paged: Paged[RequestRow]
@@ -78,13 +86,11 @@ def latency_page(head: RunHead, *, segment: str, sort: str, page: str | None) ->
         ecdf=ecdf(_curves(own), f"segment {segment}" if segment else "all"),
         ladder=_ladder(timed),
         statistics=statistics,
-        rules=_rule_rows(timed, statistics),
+        groups=_rule_groups(timed, statistics),
         rates=[measure_line(m) for m in measures if m.statistic not in STATISTICS],
         columns=list(COLUMNS),
         paged=Paged(
-            rows=[
-                _request_row(row) for row in ordered[where.offset : where.offset + where.size]
-            ],
+            rows=[_request_row(row) for row in ordered[where.offset : where.offset + where.size]],
             window=where,
         ),
         sort=sort,
@@ -135,19 +141,27 @@ def _ladder(measures: list[Measure]) -> Figure | None:
     return ladder(rungs) if rungs else None
 
 
-def _rule_rows(measures: list[Measure], statistics: list[str]) -> list[RuleRow]:
-    rules: dict[str, dict[str, Measure]] = {}
+def _rule_groups(measures: list[Measure], statistics: list[str]) -> list[RuleGroup]:
+    groups: dict[str, dict[str, dict[str, Measure]]] = {}
     for measure in measures:
+        rules = groups.setdefault(measure.population, {})
         rules.setdefault(measure.rule, {})[measure.statistic] = measure
     return [
-        RuleRow(
-            rule=rule,
-            title=ATTEMPT_RULES[rule].title if rule in ATTEMPT_RULES else rule,
-            cells=[measure_line(own[s]) if s in own else None for s in statistics],
-            passport=measure_line(next(iter(own.values()))),
+        RuleGroup(
+            population=population,
+            rows=[_rule_row(rule, own, statistics) for rule, own in rules.items()],
         )
-        for rule, own in rules.items()
+        for population, rules in groups.items()
     ]
+
+
+def _rule_row(rule: str, own: dict[str, Measure], statistics: list[str]) -> RuleRow:
+    return RuleRow(
+        rule=rule,
+        title=RULE_TITLES.get(rule, rule),
+        cells=[measure_line(own[s]) if s in own else None for s in statistics],
+        passport=measure_line(next(iter(own.values()))),
+    )
 
 
 def _request_row(row: JoinedAttempt) -> RequestRow:

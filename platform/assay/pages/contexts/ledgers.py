@@ -53,7 +53,7 @@ class LedgersPage:
     sort: str
     paged: Paged[JoinedAttempt]
     cancelled: list[tuple[str, list[CancelCheck]]]
-    ghost_total_ns: int
+    ghost_total_s: float
     ghost_unknown: int
     release: list[ReleaseLevelRow]
 
@@ -78,7 +78,7 @@ def ledgers_page(head: RunHead, *, show: str, sort: str, page: str | None) -> Le
         sort=sort,
         paged=Paged(rows=chosen[where.offset : where.offset + where.size], window=where),
         cancelled=_by_attempt(document["cancel_checks"]),
-        ghost_total_ns=sum(ghost["total_ns"] or 0 for ghost in ghosts),
+        ghost_total_s=sum(ghost["total_ns"] or 0 for ghost in ghosts) / 1e9,
         ghost_unknown=sum(ghost["total_ns"] is None for ghost in ghosts),
         release=_release_levels(rows),
     )

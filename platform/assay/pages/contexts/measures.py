@@ -1,5 +1,6 @@
 """Aggregates as people read them: value, unit, interval, population and rule on one line."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.ledger.models import Measure, MeasureKind
@@ -26,10 +27,21 @@ class Headline:
 HEADLINES = (
     Headline(key="ttft", label="TTFT p50", rule="ttft.first_content.client", statistic="p50"),
     Headline(key="tpot", label="TPOT p50", rule="tpot.last_token", statistic="p50"),
-    Headline(
-        key="output", label="Output", rule="throughput.output_tokens.client", statistic="rate"
-    ),
+    Headline(key="output", label="Output", rule="throughput.output_tokens", statistic="rate"),
 )
+# The numbers of a run's first screen, in this order.
+FIGURES = (
+    HEADLINES[0],
+    Headline(key="ttft", label="TTFT p95", rule="ttft.first_content.client", statistic="p95"),
+    HEADLINES[1],
+    Headline(key="tpot", label="TPOT p95", rule="tpot.last_token", statistic="p95"),
+    Headline(key="e2e", label="E2E p50", rule="e2e.client", statistic="p50"),
+    HEADLINES[2],
+    Headline(key="completed", label="Completed", rule="completion_rate", statistic="ratio"),
+    Headline(key="goodput", label="Goodput", rule="goodput.ratio", statistic="ratio"),
+)
+# Of several populations of one rule the declared load is the one that a headline means.
+_HEADLINE_POPULATION = "load"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +88,19 @@ def measure_line(measure: Measure, headline: Headline | None = None) -> MeasureL
         perspective=measure.perspective,
         limited_by=measure.limited_by,
     )
+
+
+def preferred(measures: Iterable[Measure]) -> dict[tuple[str, str], Measure]:
+    """One measure a rule and statistic: that of the load segment, else the first one stored."""
+    chosen: dict[tuple[str, str], Measure] = {}
+    for measure in measures:
+        key = measure.rule, measure.statistic
+        if key not in chosen or (
+            _HEADLINE_POPULATION in measure.population.split()
+            and _HEADLINE_POPULATION not in chosen[key].population.split()
+        ):
+            chosen[key] = measure
+    return chosen
 
 
 def missing_line(headline: Headline, reason: str) -> MeasureLine:

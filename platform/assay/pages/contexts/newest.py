@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Count
 
 from assay.ledger.models import Bundle, GapEntry, Interpretation, LedgerCount, Measure, Run
-from assay.pages.contexts.measures import HEADLINES
+from assay.pages.contexts.measures import HEADLINES, preferred
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +51,12 @@ def newest_readings(runs: Sequence[Run]) -> dict[UUID, Newest]:
     bundles = shown_bundles(runs)
     readings = _newest_interpretations(bundle.digest for bundle in bundles.values())
     ids = [reading.pk for reading in readings.values()]
-    measures: dict[int, dict[tuple[str, str], Measure]] = defaultdict(dict)
+    measures: dict[int, list[Measure]] = defaultdict(list)
     wanted = Measure.objects.filter(
         interpretation__in=ids, rule__in=[headline.rule for headline in HEADLINES]
     )
-    for measure in wanted:
-        measures[measure.interpretation_id][measure.rule, measure.statistic] = measure
+    for measure in wanted.order_by("pk"):
+        measures[measure.interpretation_id].append(measure)
     counts: dict[int, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
     for count in LedgerCount.objects.filter(interpretation__in=ids):
         counts[count.interpretation_id][count.ledger][count.state] = count.count
@@ -69,7 +69,7 @@ def newest_readings(runs: Sequence[Run]) -> dict[UUID, Newest]:
         run_id: Newest(
             bundle=bundle,
             interpretation=readings[bundle.digest],
-            measures=measures[readings[bundle.digest].pk],
+            measures=preferred(measures[readings[bundle.digest].pk]),
             counts=counts[readings[bundle.digest].pk],
             gaps=gaps.get(readings[bundle.digest].pk, 0),
         )

@@ -10,19 +10,9 @@ from assay.analysis.documents import Reconciliation
 from assay.ledger.models import GapEntry, LedgerCount, Measure, Residual
 from assay.pages import formatting, words
 from assay.pages.contexts.head import RunHead
-from assay.pages.contexts.measures import Headline, MeasureLine, measure_line
+from assay.pages.contexts.measures import FIGURES, MeasureLine, measure_line, preferred
 from assay.pages.contexts.residuals import ResidualLine, residual_lines
 
-# In this order; a statistic that the interpretation does not have is left to the latency page.
-FIGURES = (
-    Headline(key="ttft", label="TTFT p50", rule="ttft.first_content.client", statistic="p50"),
-    Headline(key="ttft", label="TTFT p99", rule="ttft.first_content.client", statistic="p99"),
-    Headline(key="tpot", label="TPOT p50", rule="tpot.last_token", statistic="p50"),
-    Headline(key="tpot", label="TPOT p99", rule="tpot.last_token", statistic="p99"),
-    Headline(key="e2e", label="E2E p50", rule="e2e.client", statistic="p50"),
-    Headline(key="output", label="Output", rule="throughput.output_tokens", statistic="rate"),
-    Headline(key="goodput", label="Goodput", rule="goodput.slo", statistic="rate"),
-)
 SHOWN_GAPS = 4
 
 
@@ -96,7 +86,7 @@ def overview(head: RunHead) -> Overview:
         return Overview(
             ran=what_was_run(head.spec), figures=[], ledgers=[], reconciliation=None, limits=None
         )
-    measures = {(m.rule, m.statistic): m for m in Measure.objects.filter(interpretation=reading)}
+    measures = preferred(Measure.objects.filter(interpretation=reading).order_by("pk"))
     document = head.reading.document() if head.reading else None
     return Overview(
         ran=what_was_run(head.spec),
@@ -136,7 +126,7 @@ def _limits(head: RunHead, residuals: list[ResidualLine]) -> Limits:
     missing = None
     if identity is not None:
         missing = [str(words.IDENTITY_LABELS.get(i, i)) for i in identity["missing"]]
-    bounded = [r for r in residuals if r.times_bound is not None and r.times_bound >= 1]
+    bounded = [r for r in residuals if r.unit == "s" and (r.times_bound or 0) >= 1]
     return Limits(
         level=head.bundle.level,
         level_meaning=str(words.LEVEL_MEANING.get(head.bundle.level, "")),
@@ -162,12 +152,12 @@ def _workload(spec: dict[str, Any]) -> str:
     workload = spec.get("workload") or {}
     if not workload:
         return ""
-    shape = _("{requests} requests, {inputs} input and {outputs} output tokens each").format(
+    shape = _("{requests} requests of {inputs} tokens in, {outputs} out").format(
         requests=workload.get("requests"),
         inputs=workload.get("input_tokens"),
         outputs=workload.get("output_tokens"),
     )
-    return f"{workload.get('name')}: {shape}"
+    return f"{shape} ({workload.get('name')})"
 
 
 def _cases(spec: dict[str, Any]) -> str:

@@ -68,7 +68,7 @@ def time_left(entries: list[dict[str, Any]], now: datetime) -> timedelta | None:
     spent = (seen - began).total_seconds()
     rest = int(last.get("total") or 0) - int(last.get("done") or 0)
     left = spent / done * rest - (now - seen).total_seconds()
-    return timedelta(seconds=max(0.0, left)) if rest > 0 else None
+    return timedelta(seconds=left) if rest > 0 and left > 0 else None
 
 
 def _entries(run: Run) -> list[dict[str, Any]]:

@@ -33,6 +33,7 @@ class Quote:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     more_rows: bool = False
+    remark: str = ""
     problem: str = ""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from assay.ledger.models import GapEntry, Residual
+from assay.ledger.models import Residual
 from assay.pages import formatting
 from assay.pages.contexts.head import RunHead
 from assay.pages.formatting import Quantity
@@ -36,6 +36,11 @@ class ResidualLine:
     reason: str
 
     @property
+    def name(self) -> str:
+        conditions = " ".join(f"{key}={value}" for key, value in self.conditions.items())
+        return f"{self.quantity} {conditions}".strip()
+
+    @property
     def shown_predicted(self) -> Quantity | None:
         return _shown(self.predicted, self.unit)
 
@@ -63,7 +68,9 @@ class ResidualLine:
     @property
     def below_bound(self) -> bool:
         """A measurement under its own lower bound: some parameter is wrong."""
-        return self.bound is not None and self.measured is not None and self.measured < self.bound
+        if self.unit != "s" or self.bound is None or self.measured is None:
+            return False
+        return self.measured < self.bound
 
     @property
     def times_bound(self) -> float | None:
@@ -81,7 +88,10 @@ class ResidualsPage:
     coverage: float | None  # nominal, of the ranges
     inside: int
     compared: int
-    gaps: list[GapEntry]
+
+    @property
+    def nominal(self) -> str:
+        return "" if self.coverage is None else f"{self.coverage:.0%}"
 
 
 def residual_lines(rows: Iterable[Residual]) -> list[ResidualLine]:
@@ -120,7 +130,6 @@ def residuals_page(head: RunHead) -> ResidualsPage:
         coverage=coverages.pop() if len(coverages) == 1 else None,
         inside=sum(bool(line.inside) for line in compared),
         compared=len(compared),
-        gaps=list(GapEntry.objects.filter(interpretation=head.interpretation)),
     )
 
 

@@ -82,6 +82,13 @@ class RunRow:
     def live(self) -> bool:
         return self.state in words.LIVE_STATES
 
+    @property
+    def no_numbers(self) -> str:
+        """The one reason why none of the headline numbers is known, or an empty string."""
+        reasons = {line.absent for line in self.headlines}
+        known = any(line.quantity for line in self.headlines)
+        return reasons.pop() if len(reasons) == 1 and not known else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsPage:

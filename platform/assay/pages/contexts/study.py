@@ -1,6 +1,6 @@
 """A study: the question, its runs in recorded order, and small multiples over what was moved."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from assay.pages.charts.sweep import Panel, Point, small_multiples
 from assay.pages.charts.theme import Figure
 from assay.pages.contexts.measures import HEADLINES, MeasureLine
 from assay.pages.contexts.runs import RunRow, run_rows
+from assay.pages.formatting import scale_of
 
 SHOWN_RUNS = 500
 
@@ -67,10 +68,28 @@ def _figure(rows: list[RunRow], variable: str) -> Figure | None:
             if (line := row.headlines[index]).value is not None
         ]
         unit = next((row.headlines[index].unit for row in rows if row.headlines[index].unit), "")
-        panels.append(Panel(title=headline.label, unit=unit, points=points))
+        panels.append(_scaled(Panel(title=headline.label, unit=unit, points=points)))
     if not any(panel.points for panel in panels):
         return None
     return small_multiples(panels, variable)
+
+
+def _scaled(panel: Panel) -> Panel:
+    """The panel in the unit that suits its largest value."""
+    factor, unit = scale_of(max((p.y for p in panel.points), default=0.0), panel.unit)
+    return Panel(
+        title=panel.title,
+        unit=unit,
+        points=[
+            replace(
+                p,
+                y=p.y / factor,
+                low=None if p.low is None else p.low / factor,
+                high=None if p.high is None else p.high / factor,
+            )
+            for p in panel.points
+        ],
+    )
 
 
 def _point(at: Any, line: MeasureLine, row: RunRow) -> Point:

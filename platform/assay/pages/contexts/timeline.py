@@ -1,74 +1,138 @@
-"""The timeline of a run, one view per clock domain, at the level of detail that the shown range allows."""
+"""The timeline of a run, one view per clock domain, at the level of detail that the shown range allows.
 
-from collections import defaultdict
-from collections.abc import Sequence
+Intervals come from ``timeline.parquet``, iterations from ``iterations.parquet``; both are read for the shown
+range only and thinned here, so that a browser never gets more than a few thousand points.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from assay.analysis.documents import AttemptReading, InterpretationDocument, LedgerRow
-from assay.pages.charts.timeline import Bar, Steps, View
-from assay.pages.joined import ends_by_subject
-from assay.pages.reading import Reading
+from assay.analysis.documents import GhostLoad
+from assay.pages.charts.timeline import KINDS, Bar, Steps, View
+from assay.pages.contexts.head import RunHead
 
 NS = 1e9
 MAX_LANES = 250  # more attempts than this in sight are counted, not drawn one by one
 MAX_STEPS = 1500  # more iterations than this in sight are binned
 BINS = 400
-_SERVER_KINDS = {"received": "server_other", "queued": "server_queued", "running": "server_decode"}
+TABLE_ROWS = 500
+TIMELINE = "timeline.parquet"
+ITERATIONS = "iterations.parquet"
+# The event that opens an interval says what it is; a component before the dot is left out.
+CLIENT_KINDS = {
+    "created": "client_send",
+    "connect_start": "client_send",
+    "connected": "client_send",
+    "sent": "client_waiting",
+    "first_byte": "client_waiting",
+    "first_content": "client_streaming",
+    "last_content": "client_streaming",
+}
+SERVER_KINDS = {
+    "queued": "server_queued",
+    "enqueued": "server_queued",
+    "scheduled": "server_prefill",
+    "running": "server_prefill",
+    "prefill_done": "server_decode",
+    "first_token": "server_decode",
+    "front_written": "server_decode",
+    "first_write": "server_decode",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainTimeline:
-    """Everything of one clock domain, in seconds from ``origin_ns``; thinned only when it is viewed."""
+    """One clock domain of a run: where its rows are, and how far it reaches in ns of its own clock."""
 
+    number: int
     domain: str
     origin_ns: int
-    bars: tuple[Bar, ...]  # ``lane`` is the place in order of the first interval
-    steps: Steps | None
+    first_ns: int
+    last_ns: int
+    intervals: int
+    folder: Path
+    has_steps: bool
+    ghosts: tuple[GhostLoad, ...]
+
+    @property
+    def element(self) -> str:
+        """The id of the element that holds its figure."""
+        return f"figure-{self.number}"
 
     @property
     def extent(self) -> tuple[float, float]:
-        ends = [bar.to_s for bar in self.bars] or [1.0]
-        starts = [bar.from_s for bar in self.bars] or [0.0]
-        return min(starts), max(ends)
+        return (self.first_ns - self.origin_ns) / NS, (self.last_ns - self.origin_ns) / NS
 
+    @property
+    def first_bars(self) -> list[Bar]:
+        """The first rows of the table behind the figure."""
+        return bars_of(self.rows().head(TABLE_ROWS).collect(), self.origin_ns)
 
-def domain_timelines(reading: Reading) -> tuple[DomainTimeline, ...]:
-    """One per clock domain, the client's first; empty when nothing is on this machine."""
-    path = reading.table("interpretation.json")
-    return _timelines(reading.folder, path.stat().st_mtime_ns) if path else ()
+    @property
+    def more_bars(self) -> int:
+        return max(0, self.intervals - TABLE_ROWS)
 
-
-@lru_cache(maxsize=4)
-def _timelines(folder: Path, _modified_ns: int) -> tuple[DomainTimeline, ...]:
-    reading = Reading(folder=folder)
-    document = reading.document()
-    if document is None:
-        return ()
-    client_domains, server_domains = _domains(document)
-    bars: dict[str, list[tuple[str, int, int, str]]] = defaultdict(list)
-    for attempt in document["attempts"]:
-        domain = client_domains.get(attempt["attempt_id"], "client clock")
-        bars[domain] += _client_bars(attempt)
-    firsts = _first_tokens(document)
-    for subject, rows in ends_by_subject(document["ledgers"]["server"]).items():
-        bars[server_domains.get(subject, "")] += _server_bars(rows, firsts.get(subject))
-    for ghost in document["ghost_load"]:
-        if ghost["to_ns"] is not None:
-            domain = server_domains.get(ghost["attempt_id"], "")
-            bars[domain].append(
-                ("ghost", ghost["from_ns"], ghost["to_ns"], ghost["attempt_id"])
+    def rows(self) -> pl.LazyFrame:
+        """Its intervals in time order, each with its kind, seconds apart from the origin not yet taken."""
+        start = pl.col("start_event").str.split(".").list.last()
+        client = start.replace_strict(CLIENT_KINDS, default="client_other")
+        server = start.replace_strict(SERVER_KINDS, default="server_other")
+        return (
+            pl.scan_parquet(self.folder / TIMELINE)
+            .filter(pl.col("clock_domain") == self.domain)
+            .select(
+                "attempt_id",
+                "from_ns",
+                "to_ns",
+                "name",
+                pl.when(pl.col("perspective") == "client")
+                .then(client)
+                .otherwise(server)
+                .alias("kind"),
             )
-    bars.pop("", None)
-    steps_domain = next(iter(server_domains.values()), next(iter(bars), ""))
-    return tuple(
-        _domain(domain, own, _steps_table(reading) if domain == steps_domain else None)
-        for domain, own in bars.items()
-        if own
+            .sort("from_ns", "attempt_id")
+        )
+
+
+def domain_timelines(head: RunHead) -> list[DomainTimeline]:
+    """One per clock domain, in order of the first interval; empty when nothing is on this machine."""
+    path = head.reading.table(TIMELINE) if head.reading else None
+    if path is None or head.reading is None:
+        return []
+    document = head.reading.document()
+    ghosts = document["ghost_load"] if document else []
+    clocks = head.folder.clocks() if head.folder else None
+    origins = {clocks["client_domain"]: int(clocks["origin_ns"])} if clocks else {}
+    found = (
+        pl.scan_parquet(path)
+        .group_by("clock_domain")
+        .agg(
+            pl.col("from_ns").min().alias("first"),
+            pl.col("to_ns").max().alias("last"),
+            pl.len().alias("n"),
+            (pl.col("perspective") == "server").any().alias("server"),
+        )
+        .sort("first")
+        .collect()
     )
+    return [
+        DomainTimeline(
+            number=number,
+            domain=row["clock_domain"],
+            origin_ns=origins.get(row["clock_domain"], row["first"]),
+            first_ns=row["first"],
+            last_ns=row["last"],
+            intervals=row["n"],
+            folder=path.parent,
+            has_steps=row["server"] and head.reading.table(ITERATIONS) is not None,
+            ghosts=tuple(g for g in ghosts if row["server"] and g["to_ns"] is not None),
+        )
+        for number, row in enumerate(found.iter_rows(named=True))
+    ]
 
 
 def view(timeline: DomainTimeline, from_s: float | None, to_s: float | None) -> View:
@@ -77,170 +141,120 @@ def view(timeline: DomainTimeline, from_s: float | None, to_s: float | None) -> 
     margin = 0.01 * max(high - low, 1e-3)
     start = low - margin if from_s is None else from_s
     end = high + margin if to_s is None or to_s <= start else to_s
-    seen = [bar for bar in timeline.bars if bar.to_s >= start and bar.from_s <= end]
-    lanes = sorted({bar.lane for bar in seen})
+    origin = timeline.origin_ns
+    seen = (
+        timeline.rows()
+        .filter(
+            (pl.col("to_ns") >= origin + round(start * NS))
+            & (pl.col("from_ns") <= origin + round(end * NS))
+        )
+        .collect()
+    )
     shown = View(
         domain=timeline.domain,
-        from_s=start,
-        to_s=end,
-        steps=thin_steps(timeline.steps, start, end) if timeline.steps else None,
+        from_s=round(start, 6),
+        to_s=round(end, 6),
+        steps=steps(timeline, start, end) if timeline.has_steps else None,
     )
-    if len(lanes) > MAX_LANES:
-        at, counts = count_bars(seen, start, end)
+    if seen["attempt_id"].n_unique() > MAX_LANES:
+        at, counts = count_bars(seen, origin, start, end)
         return replace(shown, count_at_s=at, counts=counts)
-    place = {lane: index for index, lane in enumerate(lanes)}
-    names = {bar.lane: bar.attempt_id for bar in seen}
-    return replace(
-        shown,
-        lanes=[names[lane] for lane in lanes],
-        bars=[replace(bar, lane=place[bar.lane]) for bar in seen],
-    )
+    bars = bars_of(seen, origin)
+    lanes = list(dict.fromkeys(bar.attempt_id for bar in bars))
+    return replace(shown, lanes=lanes, bars=[*bars, *_ghost_bars(timeline, lanes, start, end)])
 
 
-def count_bars(
-    bars: Sequence[Bar], start: float, end: float
-) -> tuple[list[float], dict[str, list[int]]]:
-    """How many attempts are in each kind of interval at the middle of each bin."""
-    width = (end - start) / BINS
-    changes: dict[str, list[int]] = {}
-    for bar in bars:
-        first = max(0, round((bar.from_s - start) / width))
-        last = min(BINS, round((bar.to_s - start) / width))
-        if last <= first:
-            continue
-        change = changes.setdefault(bar.kind, [0] * (BINS + 1))
-        change[first] += 1
-        change[last] -= 1
-    counts: dict[str, list[int]] = {}
-    for kind, change in changes.items():
-        running, levels = 0, []
-        for delta in change[:BINS]:
-            running += delta
-            levels.append(running)
-        counts[kind] = levels
-    return [round(start + (i + 0.5) * width, 6) for i in range(BINS)], counts
-
-
-def thin_steps(steps: Steps, start: float, end: float) -> Steps:
-    """Iterations in range; more than ``MAX_STEPS`` become the means of equal bins."""
-    inside = [i for i, at in enumerate(steps.at_s) if start <= at <= end]
-    series = (steps.running, steps.waiting, steps.kv_used)
-    if len(inside) <= MAX_STEPS:
-        running, waiting, kv = ([values[i] for i in inside] for values in series)
-        return replace(
-            steps,
-            at_s=[steps.at_s[i] for i in inside],
-            running=running,
-            waiting=waiting,
-            kv_used=kv,
-        )
-    groups: dict[int, list[int]] = defaultdict(list)
-    width = (end - start) / MAX_STEPS
-    for i in inside:
-        groups[int((steps.at_s[i] - start) / width)].append(i)
-    running, waiting, kv = ([_mean(values, g) for g in groups.values()] for values in series)
-    return replace(
-        steps,
-        at_s=[steps.at_s[group[0]] for group in groups.values()],
-        running=running,
-        waiting=waiting,
-        kv_used=kv,
-        binned=True,
-    )
-
-
-def _mean(values: Sequence[float | None], group: Sequence[int]) -> float | None:
-    known = [value for i in group if (value := values[i]) is not None]
-    return round(sum(known) / len(known), 4) if known else None
-
-
-def _domains(document: InterpretationDocument) -> tuple[dict[str, str], dict[str, str]]:
-    ledgers = document["ledgers"]
-    client = {row["subject"]: row["clock_domain"] for row in ledgers["client"]}
-    server = {
-        row["subject"]: row["clock_domain"]
-        for row in ledgers["server"]
-        if row["from_ns"] is not None
-    }
-    return client, server
-
-
-def _client_bars(attempt: AttemptReading) -> list[tuple[str, int, int, str]]:
-    times, name = attempt["timestamps_ns"], attempt["attempt_id"]
-    sent, content = times.get("sent"), times.get("first_content_event")
-    ends = (times.get("last_content"), times.get("done"), times.get("first_byte"))
-    last = max((t for t in ends if t is not None), default=None)
-    if sent is None or last is None:
-        return []
-    if content is None:
-        return [("client_waiting", sent, last, name)]
-    return [("client_waiting", sent, content, name), ("client_streaming", content, last, name)]
-
-
-def _server_bars(
-    rows: list[LedgerRow], first_token_ns: int | None
-) -> list[tuple[str, int, int, str]]:
+def bars_of(rows: pl.DataFrame, origin_ns: int) -> list[Bar]:
+    """One bar an interval; a lane is the attempt's place in order of its first interval here."""
+    lanes: dict[str, int] = {}
     bars = []
-    for row in rows:
-        start, end, kind = row["from_ns"], row["to_ns"], _SERVER_KINDS.get(row["state"])
-        if start is None or end is None or kind is None:
-            continue
-        if kind == "server_decode" and first_token_ns and start < first_token_ns < end:
-            bars.append(("server_prefill", start, first_token_ns, row["subject"]))
-            start = first_token_ns
-        bars.append((kind, start, end, row["subject"]))
+    for name, start, end, label, kind in rows.iter_rows():
+        bars.append(
+            Bar(
+                kind=kind if kind in KINDS else "client_send",
+                lane=lanes.setdefault(name, len(lanes)),
+                from_s=round((start - origin_ns) / NS, 6),
+                to_s=round((end - origin_ns) / NS, 6),
+                attempt_id=name,
+                label=f"{label} {(end - start) / 1e6:.3f} ms",
+            )
+        )
     return bars
 
 
-def _first_tokens(document: InterpretationDocument) -> dict[str, int]:
-    return {
-        lane["attempt_id"]: interval["from_ns"]
-        for lane in document["lanes"]
-        if lane["perspective"] == "server"
-        for interval in lane["intervals"]
-        if interval["start_event"].endswith("first_token")
-    }
+def count_bars(
+    rows: pl.DataFrame, origin_ns: int, start: float, end: float
+) -> tuple[list[float], dict[str, list[int]]]:
+    """How many attempts are in each kind of interval, per bin of the range."""
+    width = (end - start) / BINS
+    counts: dict[str, list[int]] = {}
+    for (kind,), own in rows.group_by("kind", maintain_order=True):
+        first = _bin(own["from_ns"].to_numpy(), origin_ns, start, width)
+        last = _bin(own["to_ns"].to_numpy(), origin_ns, start, width)
+        change = np.zeros(BINS + 1, dtype=np.int64)
+        np.add.at(change, first, 1)
+        np.add.at(change, last, -1)
+        counts[str(kind)] = np.cumsum(change)[:BINS].tolist()
+    return [round(start + (i + 0.5) * width, 6) for i in range(BINS)], counts
 
 
-def _steps_table(reading: Reading) -> pl.DataFrame | None:
-    path = reading.table("iterations.parquet")
-    return pl.read_parquet(path).sort("start_ns") if path else None
+def _bin(t_ns: np.ndarray, origin_ns: int, start: float, width: float) -> np.ndarray:
+    place = np.rint(((t_ns - origin_ns) / NS - start) / width)
+    return np.clip(place, 0, BINS).astype(np.int64)
 
 
-def _domain(
-    domain: str, raw: list[tuple[str, int, int, str]], table: pl.DataFrame | None
-) -> DomainTimeline:
-    origin = min(start for _, start, _, _ in raw)
-    order: dict[str, int] = {}
-    for _, _, _, name in sorted(raw, key=lambda bar: bar[1]):
-        order.setdefault(name, len(order))
-    return DomainTimeline(
-        domain=domain,
-        origin_ns=origin,
-        bars=tuple(
-            Bar(
-                kind=kind,
-                lane=order[name],
-                from_s=round((start - origin) / NS, 6),
-                to_s=round((end - origin) / NS, 6),
-                attempt_id=name,
-                label=f"{(end - start) / 1e6:.3f} ms",
-            )
-            for kind, start, end, name in raw
-        ),
-        steps=_steps(table, origin) if table is not None and table.height else None,
+def steps(timeline: DomainTimeline, start: float, end: float) -> Steps:
+    """Iterations in range; more than ``MAX_STEPS`` become the means of equal bins."""
+    origin = timeline.origin_ns
+    table = (
+        pl.scan_parquet(timeline.folder / ITERATIONS)
+        .filter(pl.col("start_ns").is_between(origin + round(start * NS), origin + round(end * NS)))
+        .select("start_ns", "batch", "waiting", "kv_used_blocks", "kv_total_blocks")
+        .sort("start_ns")
+        .collect()
     )
-
-
-def _steps(table: pl.DataFrame, origin_ns: int) -> Steps:
-    def column(name: str) -> list[float | None]:
-        return table[name].to_list() if name in table.columns else [None] * table.height
-
-    totals = [total for total in column("kv_total") if total is not None]
+    total = table["kv_total_blocks"].drop_nulls()
+    binned = table.height > MAX_STEPS
+    if binned:
+        width_ns = max(1, round((end - start) * NS / MAX_STEPS))
+        table = (
+            table.group_by(pl.col("start_ns") // width_ns, maintain_order=True)
+            .agg(pl.col("batch", "waiting", "kv_used_blocks").mean().round(4))
+            .with_columns(pl.col("start_ns") * width_ns)
+        )
     return Steps(
-        at_s=[round((t - origin_ns) / NS, 6) for t in table["start_ns"].to_list()],
-        running=column("running"),
-        waiting=column("waiting"),
-        kv_used=column("kv_used"),
-        kv_total=int(totals[-1]) if totals else None,
+        at_s=((table["start_ns"] - origin) / NS).round(6).to_list(),
+        running=table["batch"].to_list(),
+        waiting=table["waiting"].to_list(),
+        kv_used=table["kv_used_blocks"].to_list(),
+        kv_total=int(total[-1]) if total.len() else None,
+        binned=binned,
     )
+
+
+def exported_rows(timeline: DomainTimeline) -> Iterator[Sequence[object]]:
+    """Every interval of the domain, for a file."""
+    for name, start, end, label, kind in timeline.rows().collect().iter_rows():
+        since = ((t - timeline.origin_ns) / NS for t in (start, end))
+        yield timeline.domain, name, label, kind, *since
+
+
+def _ghost_bars(
+    timeline: DomainTimeline, lanes: list[str], start: float, end: float
+) -> Iterator[Bar]:
+    place = {name: lane for lane, name in enumerate(lanes)}
+    for ghost in timeline.ghosts:
+        to_ns = ghost["to_ns"]
+        if ghost["attempt_id"] not in place or to_ns is None:
+            continue
+        from_s = (ghost["from_ns"] - timeline.origin_ns) / NS
+        to_s = (to_ns - timeline.origin_ns) / NS
+        if to_s >= start and from_s <= end:
+            yield Bar(
+                kind="ghost",
+                lane=place[ghost["attempt_id"]],
+                from_s=round(from_s, 6),
+                to_s=round(to_s, 6),
+                attempt_id=ghost["attempt_id"],
+                label=f"ghost load {(to_ns - ghost['from_ns']) / 1e6:.3f} ms",
+            )

@@ -1,5 +1,6 @@
 """Template vocabulary: quantities, unknowns, states, digests. All of them escape what they print."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -40,7 +41,7 @@ def shown(value: formatting.Quantity | None, reason: str | None = None) -> SafeS
 def unknown(reason: str | None = None) -> SafeString:
     """The look of an unknown value. Without a reason it says that none was recorded."""
     return format_html(
-        '<span class="unknown">{}</span>',
+        '<span class="unknown" title="{0}">{0}</span>',
         _("unknown: {reason}").format(reason=reason or _("no reason recorded")),
     )
 
@@ -69,6 +70,21 @@ def digest(value: str | None, reason: str | None = None) -> SafeString:
         formatting.short_digest(value),
         value,
         _("Copy the full digest"),
+        _("copy"),
+    )
+
+
+@register.simple_tag
+def revision(value: str) -> SafeString:
+    """An immutable id with its long hash cut for reading; all of it on hover and to copy."""
+    cut = re.sub(r"[0-9a-f]{32,}", lambda found: found[0][:12] + "…", value)
+    return format_html(
+        '<code class="revision" title="{}">{}</code>'
+        '<button type="button" class="copy" data-copy="{}" aria-label="{}">{}</button>',
+        value,
+        cut,
+        value,
+        _("Copy the full revision"),
         _("copy"),
     )
 
@@ -111,6 +127,12 @@ def plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(plain(item) for item in value) or _("(none)")
     return str(value)
+
+
+@register.simple_tag
+def variable(variables: dict[str, Any], name: str) -> str:
+    """What a run moved under ``name``; a run that did not move it keeps the study's value."""
+    return plain(variables[name]) if name in variables else _("as declared")
 
 
 @register.simple_tag(takes_context=True)

@@ -12,6 +12,8 @@ from assay.pages import exports
 from assay.pages.contexts.files import files_page, listed
 from assay.pages.contexts.head import run_head
 from assay.pages.contexts.quote import Quote, quote_lines, quote_rows
+from assay.pages.contexts.trace_quote import quote_trace
+from runners.protocol import layout
 
 
 @require_safe
@@ -46,7 +48,9 @@ def quote(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     """What a piece of evidence points at: a line with its neighbours, or the rows of a query."""
     head = run_head(run_id, "run-identity")
     name = request.GET.get("file", "")
-    template = "pages/run/_quote.html" if getattr(request, "htmx", False) else "pages/run/quote.html"
+    template = (
+        "pages/run/_quote.html" if getattr(request, "htmx", False) else "pages/run/quote.html"
+    )
     context = {"head": head, "quote": _quoted(request, name, run_id), "section": "runs"}
     return render(request, template, context)
 
@@ -58,4 +62,7 @@ def _quoted(request: HttpRequest, name: str, run_id: UUID) -> Quote:
     line = request.GET.get("line", "")
     if line.isascii() and line.isdigit() and len(line) < 12:
         return quote_lines(path, name, int(line))
-    return quote_rows(path, name, request.GET.get("query", ""))
+    query = request.GET.get("query", "")
+    if name.startswith(layout.TRACE_FOLDER + "/") and ".json" in path.suffixes:
+        return quote_trace(path, name, query)
+    return quote_rows(path, name, query)

@@ -21,6 +21,7 @@ from assay.pages.contexts.progress import progress_of
 from assay.pages.contexts.residuals import residuals_page
 from assay.pages.contexts.session_log import log_page
 from assay.pages.contexts.timeline import domain_timelines, view
+from assay.pages.views.run_tables import asked_table
 
 
 @require_safe
@@ -50,7 +51,7 @@ def identity(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 @require_safe
 def run_timeline(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     head = run_head(run_id, "run-timeline")
-    domains = domain_timelines(head.reading) if head.reading else ()
+    domains = domain_timelines(head)
     figures = [(domain, timeline(view(domain, None, None))) for domain in domains]
     return _page(request, "timeline", head, figures)
 
@@ -59,7 +60,7 @@ def run_timeline(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 def timeline_detail(request: HttpRequest, run_id: UUID, number: int) -> JsonResponse:
     """The figure of one clock domain between two instants, at the detail that the range allows."""
     head = run_head(run_id, "run-timeline")
-    domains = domain_timelines(head.reading) if head.reading else ()
+    domains = domain_timelines(head)
     if not 0 <= number < len(domains):
         raise Http404(_("this run has no clock domain of that number"))
     shown = view(domains[number], _seconds(request, "from"), _seconds(request, "to"))
@@ -120,7 +121,9 @@ def declaration(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 def _page(
     request: HttpRequest, name: str, head: RunHead, page: object, **more: object
 ) -> HttpResponseBase:
-    """The whole page, or only its table when htmx swaps one."""
+    """The whole page, only its table when htmx swaps one, or that table as a file."""
+    if (exported := asked_table(request, name, head)) is not None:
+        return exported
     swapped = getattr(request, "htmx", False) and request.GET.get("part") == "table"
     template = f"pages/run/_{name}_table.html" if swapped else f"pages/run/{name}.html"
     going = {"progress": progress_of(head.run)} if head.live else {}

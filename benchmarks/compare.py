@@ -1,6 +1,6 @@
 """Assay's load client beside the reference client, in one session against one exact mock; ratios at the end.
 
-    python -m benchmarks.side_by_side [--cells c32,c128,c512,flat] [--reps 3] [--out DIR]
+    python benchmarks/compare.py [--cells c32,c128,c512,flat] [--reps 3] [--out DIR]
 
 Needs a C compiler. Accuracy at 128 and 512 streams counts only while everything else on the machine burns
 less than 0.2 cores; the table says how much it was.
@@ -51,7 +51,7 @@ def run(out: Path, *, cells: str, reps: int) -> None:
         "BENCH_OWN": own,
         "PYTHONPATH": os.pathsep.join([str(root / "platform"), str(root)]),
     }
-    command = [sys.executable, HARNESS / "client_bench.py", "run", "--out", out]
+    command = [sys.executable, str(HARNESS / "client_bench.py"), "run", "--out", str(out)]
     command += ["--tools", "own,reference", "--cells", cells, "--reps", str(reps)]
     subprocess.run(command, check=True, env=environment)
 

@@ -1,0 +1,114 @@
+"""From ledgers' raw material to ``ObservedQuantities``: what predictions are held against."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.analysis.absence import Absent
+from assay.analysis.events import EventRecord, Fact
+from assay.analysis.iterations import IterationLog
+from assay.analysis.metrics import client, server
+from assay.analysis.metrics.rule import NS_PER_S
+from assay.analysis.observed import ObservedAttempt, ObservedMemory, ObservedQuantities
+from assay.analysis.server_record import ServerRecord, ServerRecords
+from assay.analysis.wire.attempt import Attempt
+
+
+@dataclass(slots=True, kw_only=True)
+class MemoryLog:
+    """Memory and block figures of the engine's own events, with their peaks."""
+
+    kv_bytes_allocated: int | None = None
+    kv_total_blocks: int | None = None
+    kv_peak_used_blocks: int | None = None
+    rss_peak_bytes: int | None = None
+
+    def take(self, event: EventRecord) -> None:
+        value = event.value
+        if not isinstance(value, Mapping):
+            return
+        fact = event.fact
+        if fact is Fact.memory:
+            self.kv_bytes_allocated = _greater(
+                self.kv_bytes_allocated, value.get("kv_bytes_allocated")
+            )
+            self.rss_peak_bytes = _greater(self.rss_peak_bytes, value.get("rss_bytes"))
+        elif fact in (Fact.kv_taken, Fact.kv_released):
+            self.kv_total_blocks = _greater(self.kv_total_blocks, value.get("total"))
+            self.kv_peak_used_blocks = _greater(self.kv_peak_used_blocks, value.get("used"))
+
+    @property
+    def block_bytes(self) -> int | None:
+        """Bytes of one block: what the engine allocated for KV, over its number of blocks."""
+        if not self.kv_bytes_allocated or not self.kv_total_blocks:
+            return None
+        return self.kv_bytes_allocated // self.kv_total_blocks
+
+
+def observed_quantities(
+    attempts: Sequence[Attempt],
+    records: ServerRecords,
+    iterations: IterationLog,
+    memory: MemoryLog,
+    *,
+    weight_file_bytes: int | None,
+    clock_domain: str,
+    level: str,
+) -> ObservedQuantities:
+    """Everything measured in the measured phase that a prediction may be compared with."""
+    ids = {a.attempt_id for a in attempts}
+    segments = {a.segment for a in attempts}
+    return ObservedQuantities(
+        clock_domain=clock_domain,
+        level=level,
+        has_engine_record=bool(iterations.steps),
+        steps=tuple(s for s in iterations.steps if s.segment in segments and s.segment is not None)
+        if segments != {None}
+        else tuple(iterations.steps),
+        attempts=tuple(
+            _attempt(a, records.get(a.attempt_id), iterations)
+            for a in attempts
+            if a.attempt_id in ids
+        ),
+        memory=ObservedMemory(
+            weight_file_bytes=weight_file_bytes,
+            kv_bytes_allocated=memory.kv_bytes_allocated,
+            kv_total_blocks=memory.kv_total_blocks,
+            kv_peak_used_blocks=memory.kv_peak_used_blocks,
+            rss_peak_bytes=memory.rss_peak_bytes,
+        ),
+    )
+
+
+def _attempt(
+    attempt: Attempt, record: ServerRecord | None, iterations: IterationLog
+) -> ObservedAttempt:
+    name = attempt.attempt_id
+    tpot = client.tpot_last_token(attempt, record)
+    prefill_steps = iterations.prefill_steps_of.get(name)
+    return ObservedAttempt(
+        attempt_id=name,
+        segment=attempt.segment,
+        case=attempt.case,
+        client_state=attempt.state.value,
+        prompt_tokens=attempt.prompt_tokens,
+        cached_tokens=attempt.reply.cached_tokens,
+        output_tokens=attempt.output_tokens,
+        queue_ns=_ns(server.queue_server(attempt, record)),
+        prefill_ns=_ns(server.prefill_server(attempt, record)),
+        decode_ns=_ns(server.decode_server(attempt, record)),
+        prefill_steps=prefill_steps,
+        alone=None if prefill_steps is None else name not in iterations.shared_prefill,
+        ttft_server_ns=_ns(server.ttft_server(attempt, record)),
+        ttft_client_ns=_ns(client.ttft_first_content(attempt, record)),
+        tpot_ns=None if isinstance(tpot, Absent) else tpot * NS_PER_S,
+    )
+
+
+def _ns(value: float | Absent) -> int | None:
+    return None if isinstance(value, Absent) else round(value * NS_PER_S)
+
+
+def _greater(known: int | None, value: object) -> int | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return known
+    return value if known is None or value > known else known

@@ -1,0 +1,126 @@
+"""How a run starts the torch engine, asks it, and states what ran. No model code is imported here."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from runners.engines.base import EvidenceContext, LaunchContext, LaunchPlan
+from runners.engines.torch import identity, versions
+from runners.engines.torch.settings import (
+    FORMATS,
+    ServerConfig,
+    engine_settings,
+    generation_defaults,
+    refused,
+)
+from runners.protocol import layout
+from runners.protocol.clocks import clock_domain
+from runners.protocol.documents import IdentityItem
+from runners.protocol.errors import RunnerError
+
+HOST = "127.0.0.1"
+CONFIG_FILE = "torch_engine.json"
+_ROOT = (
+    Path(__file__).resolve().parents[3]
+)  # the checkout or the site-packages that hold ``runners``
+
+
+class TorchAdapter:
+    key = "torch"
+
+    def environment_problem(self, spec: Mapping[str, Any]) -> str | None:
+        engine = spec["engine"]
+        kind = str(engine["environment"]["kind"])
+        if kind != "platform":
+            return (
+                f"engine.environment.kind is {kind}; the torch engine runs in Assay's own environment. "
+                "Set engine.environment.kind=platform"
+            )
+        wanted = {"torch": str(engine["version"]), **versions.PINS}
+        for package, version in wanted.items():
+            found = versions.installed(package)
+            if found is None or versions.public(found) != versions.public(version):
+                seen = f"{package} {found}" if found else f"no {package}"
+                return (
+                    f"the torch engine is pinned to {package} {version} and {seen} is installed in "
+                    f"{sys.prefix}. Run: {sys.executable} -m pip install '{package}=={version}'"
+                )
+        needed = ("accelerate", "uvicorn", "httptools", "uvloop", "prometheus-client")
+        for package in needed:
+            if versions.installed(package) is None:
+                return f"{package} is missing. Run: {sys.executable} -m pip install -e '.[torch]'"
+        try:
+            engine_settings(engine["settings"])
+        except RunnerError as error:
+            return str(error)
+        return None
+
+    def launch(self, context: LaunchContext) -> LaunchPlan:
+        config = self._config(context)
+        path = context.scratch / CONFIG_FILE
+        config.write(path)
+        return LaunchPlan(
+            command=[sys.executable, "-m", "runners.engines.torch", "--config", str(path)],
+            environment={
+                "PYTHONPATH": str(_ROOT),
+                "PYTHONUNBUFFERED": "1",
+                "HF_HUB_OFFLINE": "1",  # nothing is fetched: the artifact is on disk and verified
+                "TQDM_DISABLE": "1",
+                "TOKENIZERS_PARALLELISM": "false",
+                "OMP_NUM_THREADS": str(config.settings.threads),
+                # Threads that spin at a barrier burn the time that client and front end need: on two
+                # cores with three busy processes a step took twenty times as long.
+                "OMP_WAIT_POLICY": "PASSIVE",
+            },
+            base_url=f"http://{HOST}:{context.port}",
+            events_file=Path(config.events_file),
+            clock_domain=clock_domain(),  # both processes are of this machine and this namespace
+        )
+
+    def _config(self, context: LaunchContext) -> ServerConfig:
+        spec = context.spec
+        artifact = spec["artifact"]
+        weights = [f for f in artifact["files"] if str(f["format"]) in FORMATS]
+        if not weights:
+            seen = ", ".join(sorted({str(f["format"]) for f in artifact["files"]})) or "no file"
+            raise refused("artifact.files", seen, ", ".join(FORMATS))
+        first = weights[0]
+        return ServerConfig(
+            engine_version=str(spec["engine"]["version"]),
+            execution_id=context.execution_id,
+            host=HOST,
+            port=context.port,
+            model_name=str(artifact["name"]),
+            weight_file=str(context.artifact_files[first["path"]]),
+            weight_sha256=first["sha256"],
+            weight_format=str(first["format"]),
+            events_file=str(context.bundle / layout.ENGINE_EVENTS),
+            trace_folder=str(context.bundle / layout.TRACE_FOLDER),
+            settings=engine_settings(spec["engine"]["settings"]),
+            generation=generation_defaults(artifact["generation"]),
+        )
+
+    def health_path(self) -> str:
+        return "/health"
+
+    def version_path(self) -> str:
+        return "/version"
+
+    def info_path(self) -> str | None:
+        return "/server_info"
+
+    def metrics_path(self) -> str | None:
+        return "/metrics"
+
+    def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
+        return ("POST", "/start_profile", {})
+
+    def profile_stop(self) -> tuple[str, str, Mapping[str, Any]] | None:
+        return ("POST", "/stop_profile", {})
+
+    def identity(self, context: EvidenceContext) -> list[IdentityItem]:
+        return identity.items(context)
+
+
+ADAPTER = TorchAdapter()

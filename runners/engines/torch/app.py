@@ -1,0 +1,265 @@
+"""The ASGI application: routes, and how an answer is written while its tokens arrive."""
+
+import uuid
+from collections.abc import Awaitable, Callable
+from logging import Logger
+from typing import Any
+
+from runners.engines.torch import versions
+from runners.engines.torch.api_request import CHAT, COMPLETIONS, ApiProblem, Asked, parse
+from runners.engines.torch.api_response import DONE, Answer, sse
+from runners.engines.torch.artifact_text import ArtifactText
+from runners.engines.torch.calls import Output
+from runners.engines.torch.events import EventLog, now_ns
+from runners.engines.torch.exchange import (
+    EVENT_STREAM,
+    ClientGone,
+    Exchange,
+    Receive,
+    Scope,
+    Send,
+    watch,
+)
+from runners.engines.torch.link import LoopLink, Lost
+from runners.engines.torch.metrics import CONTENT_TYPE, Metrics
+from runners.engines.torch.settings import ServerConfig
+from runners.engines.torch.text import TextStream
+from runners.protocol.events import EngineEvent
+
+_GONE = object()
+_ID_LIMIT = 200
+Handler = Callable[[Exchange], Awaitable[None]]
+
+
+class App:
+    def __init__(
+        self,
+        *,
+        config: ServerConfig,
+        text: ArtifactText,
+        link: LoopLink,
+        metrics: Metrics,
+        log: EventLog,
+        logger: Logger,
+    ) -> None:
+        self._config = config
+        self._text = text
+        self._link = link
+        self._metrics = metrics
+        self._log = log
+        self._logger = logger
+        self.stopping = False
+        self._generating = {
+            "/v1/chat/completions": CHAT,
+            "/v1/completions": COMPLETIONS,
+        }
+        self._routes: dict[tuple[str, str], Handler] = {
+            ("GET", "/health"): self._health,
+            ("GET", "/version"): self._version,
+            ("GET", "/metrics"): self._metrics_page,
+            ("GET", "/server_info"): self._server_info,
+            ("GET", "/v1/models"): self._models,
+            ("POST", "/start_profile"): lambda exchange: self._profile(exchange, "start"),
+            ("POST", "/stop_profile"): lambda exchange: self._profile(exchange, "stop"),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        t_ns = now_ns()
+        method, path = scope["method"], scope["path"]
+        kind = self._generating.get(path) if method == "POST" else None
+        request = _request_id(scope) if kind else None
+        exchange = Exchange(receive, send, log=self._log, request=request, t_ns=t_ns)
+        try:
+            if kind:
+                await self._generate(exchange, kind)
+            elif handler := self._routes.get((method, path)):
+                await handler(exchange)
+            else:
+                await self._unknown(exchange, method, path)
+        except ApiProblem as problem:
+            await self._refuse(exchange, problem)
+        except ClientGone:
+            self._note_gone(exchange)
+        except Exception as error:
+            self._logger.exception("the front end failed on %s %s", method, path)
+            await self._break(exchange, f"front end: {error}")
+
+    # Generation
+
+    async def _generate(self, exchange: Exchange, kind: str) -> None:
+        exchange.note(EngineEvent.front_received, exchange.received_ns, path=kind)
+        body = await exchange.body()
+        self._check_state(exchange)
+        assert exchange.request is not None
+        asked = parse(kind, body, request=exchange.request, config=self._config, text=self._text)
+        inbox = self._link.submit(asked.call)
+        watcher = watch(exchange, inbox, _GONE)
+        try:
+            if asked.stream:
+                await exchange.start(200, EVENT_STREAM)
+            await self._answer(exchange, asked, inbox.get)
+        except ClientGone:
+            self._link.cancel(asked.call.request)
+            raise
+        finally:
+            watcher.cancel()
+            self._link.close_inbox(asked.call.request)
+
+    async def _answer(
+        self, exchange: Exchange, asked: Asked, next_item: Callable[[], Awaitable[Any]]
+    ) -> None:
+        answer = Answer(asked=asked, model=self._config.model_name)
+        stream = TextStream(self._text.tokenizer)
+        while answer.finish_reason is None:
+            item = await next_item()
+            if item is _GONE:
+                raise ClientGone
+            if isinstance(item, Lost):
+                await self._break(exchange, item.reason)
+                return
+            output: Output = item
+            text = output.text  # decoded by the loop where stop strings are watched for
+            if text is None:
+                text = stream.push(output.token) + (stream.finish() if output.finish else "")
+            if asked.stream:
+                await self._write_chunk(exchange, answer, output, text)
+            else:
+                answer.take(output.token, text, output.finish)
+        await self._finish(exchange, answer)
+
+    async def _write_chunk(
+        self, exchange: Exchange, answer: Answer, output: Output, text: str
+    ) -> None:
+        if not answer.token_ids and (opening := answer.opening()):
+            await exchange.write(opening, more=True)
+        if chunk := answer.chunk(output.token, text, output.finish):
+            await exchange.write(chunk, more=True)
+
+    async def _finish(self, exchange: Exchange, answer: Answer) -> None:
+        if answer.asked.stream:
+            if answer.asked.include_usage:
+                await exchange.write(answer.usage_chunk(), more=True)
+            await exchange.write(DONE, more=False)
+        else:
+            await exchange.answer(200, answer.whole())
+        self._end(exchange, "completed", str(answer.finish_reason))
+
+    async def _refuse(self, exchange: Exchange, problem: ApiProblem) -> None:
+        exchange.note(
+            EngineEvent.rejected,
+            now_ns(),
+            status=problem.status,
+            reason=problem.code,
+            field=problem.field,
+        )
+        if exchange.gone_ns is None:
+            await exchange.answer(problem.status, problem.body())
+        self._end(exchange, "rejected", "rejected")
+
+    async def _break(self, exchange: Exchange, reason: str) -> None:
+        """Answer with an error: as an event where the stream has begun, else as a 500."""
+        problem = ApiProblem(reason, status=500, code="engine_failed")
+        if exchange.gone_ns is not None:
+            self._note_gone(exchange)
+            return
+        if exchange.status is None:
+            await exchange.answer(500, problem.body())
+        else:
+            await exchange.write(sse(problem.body()), more=False)
+        self._end(exchange, "failed", "failed")
+
+    def _end(self, exchange: Exchange, state: str, outcome: str) -> None:
+        if exchange.request is None:
+            return
+        exchange.note(
+            EngineEvent.front_finished,
+            now_ns(),
+            state=state,
+            status=exchange.status,
+            writes=exchange.written,
+        )
+        self._metrics.ended(outcome)
+
+    def _note_gone(self, exchange: Exchange) -> None:
+        seen_ns = exchange.gone_ns or now_ns()
+        exchange.note(EngineEvent.front_disconnected, seen_ns, writes=exchange.written)
+        if exchange.request is not None:
+            self._metrics.ended("cancelled")
+
+    def _check_state(self, exchange: Exchange) -> None:
+        if self.stopping or self._link.lost is not None:
+            raise ApiProblem("the engine is stopping", status=503, code="stopping")
+        if not self._link.ready.is_set():
+            raise ApiProblem("the model is still loading", status=503, code="loading")
+        if exchange.request is not None and self._link.knows(exchange.request):
+            raise ApiProblem(
+                f"X-Request-Id: {exchange.request!r} is in flight (allowed: an id not in use)",
+                status=409,
+                field="X-Request-Id",
+                code="duplicate_request",
+            )
+
+    # Everything else
+
+    async def _health(self, exchange: Exchange) -> None:
+        if self.stopping or self._link.lost is not None:
+            await exchange.answer(503, {"status": "stopping"})
+        elif not self._link.ready.is_set():
+            await exchange.answer(503, {"status": "loading"})
+        else:
+            await exchange.answer(200, {"status": "ready"})
+
+    async def _version(self, exchange: Exchange) -> None:
+        document: dict[str, Any] = {
+            "version": versions.public(versions.installed("torch") or "unknown"),
+            "engine": versions.NAME,
+            "build": versions.build_digest(),
+            **versions.recorded(),
+        }
+        await exchange.answer(200, document)
+
+    async def _metrics_page(self, exchange: Exchange) -> None:
+        await exchange.answer_bytes(200, CONTENT_TYPE, self._metrics.render())
+
+    async def _server_info(self, exchange: Exchange) -> None:
+        if self._link.info is None:
+            raise ApiProblem("the model is still loading", status=503, code="loading")
+        lost = {"event_lines_dropped_by_front": self._log.dropped}
+        await exchange.answer(200, self._link.info | lost)
+
+    async def _models(self, exchange: Exchange) -> None:
+        model = {
+            "id": self._config.model_name,
+            "object": "model",
+            "owned_by": versions.NAME,
+            "max_model_len": self._config.settings.longest_request,
+        }
+        await exchange.answer(200, {"object": "list", "data": [model]})
+
+    async def _profile(self, exchange: Exchange, action: str) -> None:
+        await exchange.body()  # its folder is the bundle's: a client cannot choose where files go
+        self._check_state(exchange)
+        reply = await self._link.ask("profile", action=action)
+        if "problem" in reply:
+            raise ApiProblem(reply["problem"], status=409, code="profiler")
+        await exchange.answer(200, reply["result"])
+
+    async def _unknown(self, exchange: Exchange, method: str, path: str) -> None:
+        known = sorted({*(p for _, p in self._routes), *self._generating})
+        raise ApiProblem(
+            f"{method} {path} is unknown (allowed: {', '.join(known)})",
+            status=404,
+            code="not_found",
+        )
+
+
+def _request_id(scope: Scope) -> str:
+    """The client's ``X-Request-Id`` if it is printable and short, else a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            text = value.decode("latin-1")
+            if text and len(text) <= _ID_LIMIT and text.isascii() and text.isprintable():
+                return str(text)
+    return uuid.uuid4().hex

@@ -1,0 +1,76 @@
+"""The written record of a live session: its log, its progress, and documents without secrets."""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from runners.evidence.secrets import from_environment
+from runners.protocol import layout, sealing
+from runners.protocol.documents import Progress
+from runners.protocol.errors import RunnerError
+from runners.protocol.events import SessionEvent
+from runners.protocol.session_log import SessionLog
+from runners.protocol.workspace import Workspace
+
+REDACTIONS = "redactions.jsonl"
+
+
+class Record:
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.context = workspace.context()
+        self.spec = workspace.spec()
+        self.log = SessionLog(workspace.bundle / layout.SESSION)
+        self.redactor = from_environment(self.context["secret_names"], os.environ)
+        self._done = self._total = 0
+        self._last_told: tuple[object, ...] = ()
+        self._last_told_s = 0.0
+
+    def clean(self, file: str, document: Mapping[str, Any]) -> dict[str, Any]:
+        """The document without secrets; each replacement is noted for ``redactions.json``."""
+        clean, found = self.redactor.document(document)
+        rows = [{"file": file, "pointer": pointer, "rule": rule} for pointer, rule in found]
+        self._append(self._workspace.root / REDACTIONS, rows)
+        return dict(clean)
+
+    def write_document(self, name: str, document: Mapping[str, Any]) -> None:
+        """A bundle document, without secrets."""
+        sealing.write_document(self._workspace.bundle / name, self.clean(name, document))
+
+    def failure(self, error: RunnerError, stage: str) -> None:
+        fields = self.clean(layout.SESSION, asdict(error.finding))
+        self.log.write(SessionEvent.failure, stage=stage, **fields)
+
+    def count(self, done: int, total: int) -> None:
+        """How many requests of the whole plan are done; every later line of progress says so."""
+        self._done, self._total = done, total
+
+    def tell(self, phase: str, message: str) -> None:
+        """One line of progress, the same one at most once a second.
+
+        Never fails: progress is for people, not evidence.
+        """
+        told = (phase, message, self._done, self._total)
+        if told == self._last_told and time.monotonic() - self._last_told_s < 1.0:
+            return
+        self._last_told, self._last_told_s = told, time.monotonic()
+        line = Progress(
+            t=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            phase=phase,
+            done=self._done,
+            total=self._total,
+            message=message,
+        )
+        with contextlib.suppress(OSError):
+            self._append(self._workspace.progress, [line])
+
+    def _append(self, path: Path, rows: list[Any]) -> None:
+        if rows:
+            with path.open("a", encoding="utf-8") as stream:
+                stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -1,0 +1,85 @@
+"""Lanes are of one side and one clock, and their sums are checked."""
+
+import pytest
+
+from assay.analysis.errors import ClaimRefused
+from assay.analysis.lanes import Interval, Mark, check_sum, lane_of, require_checked
+from tests.assay.analysis.engine import Reading, cancelled_in_decode
+from tests.assay.analysis.streams import MS, attempts, delta, read, row
+
+
+def mark(event: str, t_ns: int, domain: str = "c", side: str = "client") -> Mark:
+    return Mark(event=event, t_ns=t_ns, clock_domain=domain, perspective=side)
+
+
+def interval(start: int, end: int, name: str = "") -> Interval:
+    return Interval(
+        name=name or f"{start}-{end}",
+        start_event="s",
+        end_event="e",
+        from_ns=start,
+        to_ns=end,
+        clock_domain="c",
+        perspective="client",
+    )
+
+
+@pytest.mark.req("3.03")
+@pytest.mark.parametrize("other", [mark("b", 5, domain="s"), mark("b", 5, side="server")])
+def test_marks_of_two_clocks_or_two_sides_are_no_lane(other: Mark) -> None:
+    with pytest.raises(ClaimRefused, match="one clock domain and one perspective"):
+        lane_of([mark("a", 0), other])
+
+
+@pytest.mark.req("3.02")
+def test_an_interval_names_its_events_its_clock_and_whether_it_is_on_the_path() -> None:
+    (found,) = lane_of([mark("b", 7), mark("a", 2)])
+
+    assert (found.start_event, found.end_event, found.duration_ns) == ("a", "b", 5)
+    assert found.clock_domain == "c"
+    assert found.on_path
+    assert found.origin == "measured"
+
+
+@pytest.mark.req("3.05")
+def test_overlapping_and_nested_intervals_are_named_and_left_out() -> None:
+    found = check_sum(
+        [interval(0, 10), interval(5, 12, "late"), interval(2, 3, "inner"), interval(10, 20)],
+        start_ns=0,
+        end_ns=20,
+    )
+
+    assert found.sum_ns == 20
+    assert found.ok
+    assert [r.split(" (")[0] for r in found.rejected] == [
+        "inner: nested in 0-10",
+        "late: overlaps 0-10",
+    ]
+
+
+@pytest.mark.req("3.04", "3.06")
+@pytest.mark.forbids
+def test_neither_direction_of_a_mismatch_passes() -> None:
+    omitted = check_sum([interval(0, 10)], start_ns=0, end_ns=20)
+    beyond = check_sum([interval(0, 10), interval(10, 30)], start_ns=0, end_ns=20)
+
+    for lane in (omitted, beyond):
+        with pytest.raises(ClaimRefused):
+            require_checked(lane)
+
+
+def test_an_empty_lane_has_no_sum() -> None:
+    assert check_sum([], start_ns=0, end_ns=1).sum_ns is None
+
+
+def test_an_attempt_has_a_lane_on_each_side_from_its_own_marks() -> None:
+    client = attempts(row("created", 0), row("sent", 1), read(33, delta("x")), row("cancel", 100))
+
+    lanes = Reading(cancelled_in_decode(), client).document()["lanes"]
+
+    names = {lane["perspective"]: [i["name"] for i in lane["intervals"]] for lane in lanes}
+    assert names["client"] == ["send", "wait for first content", "until the client left"]
+    assert names["server"][:3] == ["front end", "queue", "prefill"]
+    assert all(lane["cross_check"] for lane in lanes)
+    server = next(lane for lane in lanes if lane["perspective"] == "server")
+    assert server["end_minus_start_ns"] == (115 - 2) * MS

@@ -1,0 +1,169 @@
+"""``assay predict``: stable field names, hand-worked figures, refusals with exit code 2, and no Django."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli.main import main
+from tests.assay.analysis.perfmodel.structures import CONFIGS
+
+ROOT = Path(__file__).parents[3]
+LLAMA = str(CONFIGS / "meta-llama__Llama-3.1-8B.json")
+
+
+def answer(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    assert main(["predict", "--json", *options]) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+@pytest.mark.req("11.06", "11.09", "13.35")
+def test_the_answer_has_the_stable_names(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "--config", LLAMA, "--device", "H100", "--context", "4096")
+
+    assert set(found) >= {
+        "parameters", "structure", "state", "weights", "decode", "prefill", "memory", "assumptions",
+        "not_modelled",
+    }  # fmt: skip
+    assert found["parameters"]["total"] == 8_030_261_248
+    assert (
+        found["parameters"]["active_definitions"]["active_without_input_embedding"] == 7_504_924_672
+    )
+    assert found["structure"]["kinds"] == {"gqa": 32}
+    assert {k: found["structure"][k] for k in ("layers", "h", "h_kv", "d_head")} == {
+        "layers": 32, "h": 32, "h_kv": 8, "d_head": 128,
+    }  # fmt: skip
+    (state,) = found["state"]["by_class"]
+    assert set(state) >= {
+        "class", "layers", "bytes_per_token", "cap_tokens", "constant_bytes", "in_total", "alternatives",
+    }  # fmt: skip
+    assert found["state"]["bytes_per_token"] == 131072
+    assert found["state"]["bytes_at_context"] == 536_870_912
+    assert found["weights"] == found["weights"] | {
+        "bytes": 16_060_522_496,
+        "bits_per_parameter": 16.0,
+    }
+
+
+@pytest.mark.req("10.33", "13.06", "13.32")
+def test_a_decode_step_on_a_rated_device(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(
+        capsys, "--config", LLAMA, "--device", "H100", "--batch", "8", "--context", "4096"
+    )
+    decode = found["decode"]
+
+    # matrices (8,030,261,248 - 525,336,576 - 65 norms x 4096) x 2 B, 8 looked-up rows of 4096 x 2 B,
+    # K/V 8 x 4096 x 131,072 B read and 8 x 131,072 B written; the norms' 0.5 MB are left out of the bound
+    matrices = (8_030_261_248 - 525_336_576 - 65 * 4096) * 2 + 8 * 4096 * 2
+    assert decode["bytes"] == matrices + 8 * 4097 * 131072
+    assert decode["bound_s"] == pytest.approx(decode["bytes"] / 3350e9)
+    assert (decode["bound_by"], decode["memory_level"]) == ("memory", "HBM3")
+    assert found["prefill"]["bound_by"] == "compute"
+    assert found["prefill"]["flops"] < found["prefill"]["flops_executed"]
+
+
+def test_without_a_device_there_is_no_bound_and_the_reason_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = answer(capsys, "--config", LLAMA)
+
+    assert found["decode"]["bound_s"] is None
+    assert found["decode"]["bound_by"] is None
+    assert found["memory"]["device_bytes"] is None
+    assert any("no device named" in line for line in found["assumptions"])
+
+
+@pytest.mark.req("11.08", "10.16")
+def test_layout_and_allocation_columns_stay_empty(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = answer(capsys, "--config", LLAMA)["state"]["columns"]
+
+    assert columns["logical_bytes"] > 0
+    assert columns["backend_layout_bytes"] is None
+    assert columns["measured_allocation_bytes"] is None
+
+
+def test_a_companion_declares_the_cache(capsys: pytest.CaptureFixture[str]) -> None:
+    name = str(CONFIGS / "nvidia__Llama-3.1-70B-Instruct-FP8")
+
+    found = answer(
+        capsys, "--config", f"{name}.json", "--quant-config", f"{name}.hf_quant_config.json"
+    )
+    alone = answer(capsys, "--config", f"{name}.json")
+    forced = answer(capsys, "--config", f"{name}.json", "--kv-dtype", "fp16")
+
+    assert found["state"]["bytes_per_token"] == 163840
+    assert alone["state"]["bytes_per_token"] == 327680
+    assert (forced["state"]["dtype"], forced["state"]["bytes_per_token"]) == ("float16", 327680)
+
+
+@pytest.mark.req("12.07")
+def test_weights_beyond_the_device_do_not_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(
+        capsys, "--config", str(CONFIGS / "meta-llama__Llama-3.1-70B.json"), "--device", "H100"
+    )
+
+    assert found["memory"]["fits"] == "no"
+    assert found["memory"]["sequences_that_fit"] == 0
+    assert found["memory"]["headroom_bytes"] < 0
+
+
+@pytest.mark.forbids
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        (["--config", str(CONFIGS / "deepseek-ai__DeepSeek-V3.json")], "model_type"),
+        (["--config", str(CONFIGS / "no-such-file.json")], "config"),
+        (["--config", LLAMA, "--device", "H900"], "device"),
+        (["--config", LLAMA, "--context", "131073"], "context"),
+        (["--config", LLAMA, "--batch", "0"], "batch"),
+        (["--config", LLAMA, "--weight-dtype", "4bit"], "weight-dtype"),
+        (["--config", LLAMA, "--device", "this-host"], "device"),
+    ],
+)
+def test_bad_input_is_refused_with_its_field(
+    options: list[str],
+    field: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+
+    assert main(["predict", "--json", *options]) == 2
+
+    seen = capsys.readouterr()
+    assert seen.err.startswith(f"error: {field}: ")
+    assert json.loads(seen.out)["refused"][0]["field"] == field
+
+
+def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", "--config", LLAMA, "--device", "H200", "--context", "1024"]) == 0
+
+    text = capsys.readouterr().out
+    assert "131,072 B a token (bfloat16, config)" in text
+    assert "128.00 MiB at context" in text
+    assert "4800.0 GB/s" in text
+
+
+def test_prediction_imports_no_django_and_no_torch() -> None:
+    script = (
+        "import sys; from assay.cli.main import main\n"
+        f"assert main(['predict', '--json', '--config', {LLAMA!r}, '--device', 'H100']) == 0\n"
+        "bad = {'django', 'celery', 'torch', 'numpy', 'plotly'} & set(sys.modules)\n"
+        "assert not bad, bad\n"
+    )
+    path = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
+
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stderr

@@ -1,0 +1,187 @@
+"""``assay run``, ``submit``, ``show`` and ``cancel`` over a runner that keeps the contract."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from assay.archive.paths import Home
+from assay.cli.main import main
+from assay.ledger.models import Bundle, Run, Study
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SMOKE = ("study=smollm2_smoke", "prediction.enabled=false")
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, object]]:
+    code = main([*arguments, "--json"])
+    out = capsys.readouterr().out
+    return code, json.loads(out) if out else {}
+
+
+def test_a_run_prints_the_promised_object(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = run_json(capsys, "run", *SMOKE)
+
+    run, bundle = Run.objects.get(), Bundle.objects.get()
+    assert code == 0
+    assert found["run"] == str(run.id)
+    assert found["state"] == "sealed"
+    assert found["bundle"] == str(home.bundle(bundle.digest))
+    assert found["bundle_digest"] == bundle.digest
+    assert found["spec_digest"] == run.spec_digest
+    assert found["ledgers"] == {
+        "client": {"cancelled": 1},
+        "server": {},
+        "task": {},
+        "resource": {},
+    }
+    assert {"aggregates", "residuals", "gaps"} <= found.keys()
+
+
+def test_a_sweep_is_one_study_with_runs_in_a_recorded_order(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, found = run_json(capsys, "run", "-m", *SMOKE, "load.concurrency=1,2,4")
+
+    runs = list(Study.objects.get().runs.order_by("position"))
+    assert code == 0
+    assert [r["run"] for r in found["runs"]] == [str(r.id) for r in runs]  # type: ignore[index, attr-defined]
+    assert sorted(r.variables["load.concurrency"] for r in runs) == [1, 2, 4]
+    assert all(r.started_at and r.ended_at for r in runs)
+    starts = [r.started_at for r in runs]
+    assert starts == sorted(starts)  # type: ignore[type-var]
+
+
+def test_without_json_it_says_where_to_look(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *SMOKE]) == 0
+
+    seen = capsys.readouterr()
+    run = Run.objects.get()
+    assert f"assay show {run.id}" in seen.out
+    assert "measure" in seen.err
+
+
+@pytest.mark.forbids
+@pytest.mark.req("5.02")
+@pytest.mark.parametrize("verb", ["run", "submit"])
+@pytest.mark.parametrize(
+    "bad", ["artifact.revision=main", "load.rate_per_s=-1", "nonsense=1", "++nonsense=1"]
+)
+def test_a_refused_declaration_leaves_nothing(
+    home: Home, capsys: pytest.CaptureFixture[str], verb: str, bad: str
+) -> None:
+    code = main([verb, *SMOKE, bad])
+
+    assert code == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    assert not Study.objects.exists()
+    assert list(home.root.iterdir()) == []
+
+
+@pytest.mark.parametrize("verb", ["run", "submit"])
+@pytest.mark.parametrize("code", [2, 3])
+def test_a_pin_or_an_environment_that_does_not_hold_leaves_nothing(
+    home: Home,
+    capsys: pytest.CaptureFixture[str],
+    behave: Callable[..., None],
+    verb: str,
+    code: int,
+) -> None:
+    behave(prepare=code)
+
+    ended, found = run_json(capsys, verb, *SMOKE)
+
+    assert ended == code
+    assert found["exit_code"] == code
+    assert not Study.objects.exists()
+    assert not home.root.exists() or list(home.root.iterdir()) == []
+
+
+def test_a_run_that_fails_ends_with_1_and_keeps_its_evidence(
+    home: Home, capsys: pytest.CaptureFixture[str], behave: Callable[..., None]
+) -> None:
+    behave(execute="fail")
+
+    code, found = run_json(capsys, "run", *SMOKE)
+
+    assert (code, found["state"]) == (1, "failed")
+    assert found["bundle"] is not None
+
+
+def test_ctrl_c_waits_for_the_sealing_and_ends_with_130(
+    home: Home, capsys: pytest.CaptureFixture[str], behave: Callable[..., None]
+) -> None:
+    behave(execute="hang")
+    threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    code, found = run_json(capsys, "run", "-m", *SMOKE, "load.concurrency=1,2")
+
+    first, second = found["runs"]  # type: ignore[misc]
+    assert code == 130
+    assert (first["state"], second["state"]) == ("aborted", "aborted")  # type: ignore[index]
+    assert first["bundle"] is not None  # type: ignore[index]
+    assert second["bundle"] is None  # type: ignore[index]
+
+
+def test_submitted_runs_wait_for_a_worker(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = run_json(capsys, "submit", *SMOKE)
+
+    run = Run.objects.get()
+    assert code == 0
+    assert found["runs"] == [
+        {"run": str(run.id), "state": "queued", "spec_digest": run.spec_digest}
+    ]
+    assert (run.state, run.reserved_by) == ("queued", "")
+
+
+def test_show_tells_ledgers_measures_residuals_and_gaps(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["run", *SMOKE])
+    run = Run.objects.get()
+    capsys.readouterr()
+
+    assert main(["show", str(run.id)[:13]]) == 0
+
+    words = " ".join(capsys.readouterr().out.split())
+    for wanted in (
+        "cancelled 1",
+        "unknown: no server record",
+        "unknown: needs two tokens",
+        "step_s.decode",
+        "no trace",
+    ):
+        assert wanted in words
+
+
+def test_show_finds_a_run_by_the_digest_of_its_bundle(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["run", *SMOKE])
+    digest = Bundle.objects.get().digest
+    capsys.readouterr()
+
+    assert main(["show", digest[:12], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bundle_digest"] == digest
+
+
+@pytest.mark.parametrize("text", ["", "12", "not-an-id", "0" * 12])
+def test_show_refuses_what_is_no_run(
+    home: Home, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    assert main(["show", text]) == 2
+    assert f"error: run: {text} (allowed: the id of a run" in capsys.readouterr().err
+
+
+def test_cancel_ends_a_queued_run_and_refuses_an_ended_one(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["submit", *SMOKE])
+    run = Run.objects.get()
+
+    assert main(["cancel", str(run.id)]) == 0
+    assert main(["cancel", str(run.id)]) == 1
+    assert Run.objects.get().state == "aborted"

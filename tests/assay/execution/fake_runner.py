@@ -1,0 +1,108 @@
+"""A runner that keeps the contract of ``python -m runners`` and measures nothing: for tests of the platform.
+
+How it behaves is told in ``FAKE_RUNNER`` (JSON): {"prepare": 0|2|3, "execute": "seal"|"fail"|"crash"|"hang"|
+"damage", "seconds": float}.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from runners.protocol import layout, manifest
+
+BEHAVIOUR = json.loads(os.environ.get("FAKE_RUNNER", "{}"))
+
+
+def prepare(request_path: Path, out: Path) -> int:
+    code = int(BEHAVIOUR.get("prepare", 0))
+    if code:
+        finding = {
+            "field": "artifact.files",
+            "seen": "another sha256",
+            "allowed": "the declared one",
+            "remedy": "Fetch the file again.",
+        }
+        print(json.dumps({"ok": False, "findings": [finding]}))
+        return code
+    request = json.loads(request_path.read_bytes())
+    bundle = out / layout.BUNDLE_FOLDER
+    bundle.mkdir(parents=True)
+    (bundle / layout.SPEC).write_bytes(manifest.canonical(request["spec"]))
+    (bundle / layout.PROMPTS).write_bytes(b"the prompt")
+    context = {**request["context"], "spec_digest": request["spec_digest"], "plan_digest": "b" * 64}
+    (out / layout.CONTEXT).write_text(json.dumps(context))
+    print(json.dumps({"ok": True, "plan_digest": "b" * 64, "plan": {}, "estimated_bytes": 1}))
+    return 0
+
+
+def execute(out: Path) -> int:
+    stopped: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _frame: stopped.append(number))
+    how = BEHAVIOUR.get("execute", "seal")
+    _tell(out, "launch", 0, 2, "the engine is starting")
+    (out / "runner.pid").write_text(str(os.getpid()))
+    if how == "crash":
+        os._exit(9)
+    until = time.monotonic() + float(BEHAVIOUR.get("seconds", 0.0))
+    while (how == "hang" or time.monotonic() < until) and not stopped:
+        time.sleep(0.02)
+    _tell(out, "measure", 2, 2, "done")
+    state = "aborted" if stopped else {"fail": "failed"}.get(how, "sealed")
+    _seal(out, state)
+    if how == "damage":
+        (out / layout.BUNDLE_FOLDER / layout.SESSION).write_text("changed afterwards\n")
+    return {"sealed": 0, "failed": 1, "aborted": 130}[state]
+
+
+def reap(out: Path, state: str) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        os.kill(int((out / "runner.pid").read_text()), signal.SIGKILL)
+    if not (out / layout.BUNDLE_FOLDER / layout.MANIFEST).exists():
+        _seal(out, state)
+    return 0
+
+
+def _seal(out: Path, state: str) -> None:
+    bundle = out / layout.BUNDLE_FOLDER
+    context: dict[str, Any] = json.loads((out / layout.CONTEXT).read_bytes())
+    (bundle / layout.SESSION).write_text('{"event": "sealed"}\n')
+    if state != "sealed":
+        (bundle / layout.ERROR).write_text(json.dumps({"reason": f"it is {state}"}))
+    manifest.build(
+        bundle,
+        header={
+            "run_id": context["run_id"],
+            "execution_id": context["execution_id"],
+            "repetition": context["repetition"],
+            "study": context["study"],
+            "state": state,
+            "spec_digest": context["spec_digest"],
+            "plan_digest": context["plan_digest"],
+            "level": "E1",
+            "sealed_at": "2026-11-29T12:00:00Z",
+        },
+    )
+
+
+def _tell(out: Path, phase: str, done: int, total: int, message: str) -> None:
+    line = {"t": "", "phase": phase, "done": done, "total": total, "message": message}
+    with (out / layout.PROGRESS).open("a") as stream:
+        stream.write(json.dumps(line) + "\n")
+
+
+def main() -> int:
+    verb, *rest = sys.argv[1:]
+    if verb == "prepare":
+        return prepare(Path(rest[0]), Path(rest[1]))
+    if verb == "execute":
+        return execute(Path(rest[0]))
+    return reap(Path(rest[0]), rest[2])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
