@@ -94,6 +94,7 @@ class Session:
                     remedy="See python -m runners doctor.",
                 )
             )
+        self._start.allowed_cores = sorted(os.sched_getaffinity(0))  # before the client is pinned
         cores = pin_to_cores(record.spec["device"]["placement"]["client_cores"])
         me = processes.identify(os.getpid())
         write_json(workspace.runner, me.as_row() if me else {"pid": os.getpid()})
@@ -159,7 +160,7 @@ class Session:
         evidence = self._record.spec["evidence"]
         sampler = self._sampler()
         writer = SegmentWriter(self._workspace.segments, limit_bytes=evidence["stream_limit_bytes"])
-        recorder = Recorder(writer)
+        recorder = Recorder(writer, redact_wire=self._record.wire_transform())
         writer.start()
         # Every step of the way down is taken, whatever happens in the one before it.
         async with contextlib.AsyncExitStack() as down:

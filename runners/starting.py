@@ -24,6 +24,8 @@ class EngineStart:
         self._adapter = adapter
         self._port = int(record.context.get("port") or launch.free_port())
         self.engine: launch.EngineProcess | None = None
+        # What an engine may use that is not pinned: not what is left to it by a pinned client.
+        self.allowed_cores: list[int] = []
 
     async def bring_up(self, halts: Halts, sampler: SamplerProcess) -> str:
         """Launch, wait until it answers, check its version, take its echo. Returns the base URL.
@@ -75,7 +77,8 @@ class EngineStart:
             execution_id=context["execution_id"],
             secret_names=context["secret_names"],
         )
-        command, cores = list(plan.command), list(spec["device"]["placement"]["engine_cores"])
+        command = list(plan.command)
+        pinned = list(spec["device"]["placement"]["engine_cores"])
         shown = self._record.clean(
             layout.SESSION,
             {
@@ -83,7 +86,7 @@ class EngineStart:
                 "environment": environment,
                 "base_url": plan.base_url,
                 "port": self._port,
-                "cores": cores,
+                "pinned_cores": pinned,
                 "events_file": str(plan.events_file) if plan.events_file else None,
                 "clock_domain": plan.clock_domain,
             },
@@ -102,7 +105,7 @@ class EngineStart:
                 log_limit_bytes=spec["evidence"]["stream_limit_bytes"],
                 stop_timeout_s=spec["engine"]["stop_timeout_s"],
                 port=self._port,
-                cores=cores,
+                cores=pinned or self.allowed_cores,
                 secret_names=list(context["secret_names"]),
             ),
             environment,

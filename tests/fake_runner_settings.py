@@ -4,9 +4,7 @@ import sys
 from pathlib import Path
 
 from assay.settings import *  # noqa: F403
-from assay.settings import ROOT
 
 _FAKES = Path(__file__).parent / "assay" / "execution"
 RUNNER_COMMAND = [sys.executable, str(_FAKES / "fake_runner.py")]
 INTERPRETER_COMMAND = [sys.executable, str(_FAKES / "fake_interpreter.py")]
-assert (ROOT / "tests").is_dir()

@@ -36,4 +36,4 @@ STORAGES = {
 }
 WHITENOISE_AUTOREFRESH = True
 INVALID_IN_TEMPLATE = "[[no such variable: %s]]"
-TEMPLATES[0]["OPTIONS"]["string_if_invalid"] = INVALID_IN_TEMPLATE
+TEMPLATES[0]["OPTIONS"]["string_if_invalid"] = INVALID_IN_TEMPLATE  # type: ignore[index]

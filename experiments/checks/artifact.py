@@ -21,6 +21,7 @@ def check(artifact: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
     yield from _files(artifact["files"])
     yield from _config(artifact["config"])
     yield from _parent(artifact["parent"])
+    yield from _reproducibility(artifact["reproducibility"])
     for item in ("tokenizer", "chat_template"):
         yield from _sha256(f"artifact.{item}.sha256", artifact[item]["sha256"])
     if artifact["tools"]["names"] or artifact["tools"]["sha256"] is not None:
@@ -115,6 +116,20 @@ def _parent(parent: Mapping[str, Any] | None) -> Iterator[Finding]:
         yield _needed("artifact.parent.recipe", "empty", "how it was converted")
     if not parent["tools"] or not all(str(v).strip() for v in parent["tools"].values()):
         yield _needed("artifact.parent.tools", parent["tools"], "each tool with its version")
+
+
+def _reproducibility(claim: Mapping[str, Any]) -> Iterator[Finding]:
+    """Before a run only its inputs can be claimed; a seed is evidence of nothing."""
+    if claim["claimed"] != "input":
+        yield Finding(
+            field="artifact.reproducibility.claimed",
+            seen=f"{claim['claimed']} ({claim['evidence'] or 'no evidence'})",
+            allowed="input",
+            remedy="Numeric, distribution and semantic claims rest on comparing runs, made afterwards; a "
+            "fixed seed is no evidence of them.",
+        )
+    elif not str(claim["evidence"]).strip():
+        yield _needed("artifact.reproducibility.evidence", "empty", "what shows equal inputs")
 
 
 def _sha256(field: str, value: Any) -> Iterator[Finding]:

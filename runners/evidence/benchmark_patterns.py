@@ -4,12 +4,14 @@ Each pattern is a callable that does a known amount of work; nothing here reads 
 the pattern must read (or move) from memory once; FLOPs count 2 per multiply-add.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch.nn import functional
+if TYPE_CHECKING:  # importing this module must not load torch; making a pattern does
+    import torch
 
 BLOCK_TOKENS = 16  # tokens per KV block in the gather pattern
 
@@ -57,6 +59,8 @@ class Weights:
     """One buffer seen as the model's matrices: a pass over them reads what a decode step reads."""
 
     def __init__(self, shapes: Shapes, dtype: torch.dtype, *, layers: int) -> None:
+        import torch
+
         self.shapes = shapes
         matrices = shapes.layer_matrices() * layers + [(shapes.vocabulary, shapes.d_model)]
         total = sum(rows * columns for rows, columns in matrices)
@@ -73,6 +77,8 @@ class Weights:
 
 def read_patterns(buffer: torch.Tensor, *, label: str, columns: int) -> list[Pattern]:
     """Read-only passes over ``buffer``: a sum reduction and a matrix-vector product."""
+    import torch
+
     size = buffer.numel() * buffer.element_size()
     matrix = buffer[: buffer.numel() // columns * columns].view(-1, columns)
     vector = torch.rand(columns, dtype=buffer.dtype)
@@ -101,6 +107,9 @@ def read_patterns(buffer: torch.Tensor, *, label: str, columns: int) -> list[Pat
 
 def matmul_pattern(weights: Weights, *, rows: int) -> Pattern:
     """One pass of ``rows`` input rows through every matrix: decode (few rows) to prefill (many)."""
+    import torch
+    from torch.nn import functional
+
     widths = {matrix.shape[1] for matrix in weights.matrices}
     dtype = weights.buffer.dtype
     inputs = {width: torch.rand(rows, width).to(dtype) for width in widths}
@@ -124,6 +133,9 @@ def matmul_pattern(weights: Weights, *, rows: int) -> Pattern:
 
 def state_pattern(shapes: Shapes, *, batch: int, context: int) -> Pattern:
     """Decode attention: one token per sequence over ``context`` stored ones, each layer its own state."""
+    import torch
+    from torch.nn import functional
+
     size = (batch, shapes.kv_heads, context, shapes.d_head)
     states = [(torch.rand(size), torch.rand(size)) for _ in range(shapes.layers)]
     query = torch.rand(batch, shapes.heads, 1, shapes.d_head)
@@ -149,6 +161,9 @@ def state_pattern(shapes: Shapes, *, batch: int, context: int) -> Pattern:
 
 def prefill_attention_pattern(shapes: Shapes, *, tokens: int) -> Pattern:
     """Causal attention of ``tokens`` new tokens over themselves; FLOPs are the full square (executed)."""
+    import torch
+    from torch.nn import functional
+
     query = torch.rand(1, shapes.heads, tokens, shapes.d_head)
     key, value = (torch.rand(1, shapes.kv_heads, tokens, shapes.d_head) for _ in range(2))
     grouped = shapes.heads != shapes.kv_heads
@@ -169,6 +184,8 @@ def prefill_attention_pattern(shapes: Shapes, *, tokens: int) -> Pattern:
 
 def gather_pattern(shapes: Shapes, *, context: int) -> Pattern:
     """Copy scattered KV blocks of every layer into contiguous tensors; bytes count the read and the write."""
+    import torch
+
     blocks = max(1, context // BLOCK_TOKENS)
     size = (4 * blocks, BLOCK_TOKENS, shapes.kv_heads * shapes.d_head)
     pools = [torch.zeros(size).fill_(0.5) for _ in range(2 * shapes.layers)]
@@ -197,6 +214,8 @@ def layer_launch_pattern(*, layers: int) -> Pattern | None:
     None when transformers is not installed. Per layer it calls every op and module of the real block,
     on tensors too small to matter.
     """
+    import torch
+
     try:
         from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
     except ImportError:
@@ -232,6 +251,9 @@ def layer_launch_pattern(*, layers: int) -> Pattern | None:
 
 def launch_pattern(shapes: Shapes, *, repeats: int) -> Pattern:
     """Small dependent element-wise ops on one row, as between the matrices of a layer: cost per op."""
+    import torch
+    from torch.nn import functional
+
     row = torch.rand(1, shapes.d_model)
 
     def run() -> None:
@@ -253,6 +275,8 @@ def launch_pattern(shapes: Shapes, *, repeats: int) -> Pattern:
 
 def view_pattern(shapes: Shapes, *, repeats: int) -> Pattern:
     """Ops that move no data (view, transpose): dispatch cost alone."""
+    import torch
+
     row = torch.rand(1, shapes.heads * shapes.d_head)
 
     def run() -> None:

@@ -8,13 +8,13 @@ refuse a run that cannot fit, never to report a size.
 from collections.abc import Mapping
 from typing import Any
 
-WIRE_BYTES_PER_TOKEN = 700  # one streamed event with its frame, stamp and table overhead
-ENGINE_BYTES_PER_TOKEN = 1200  # token, written and iteration lines of the engine's event log
+WIRE_BYTES_PER_TOKEN = 400  # one streamed event with its frame, stamp and table overhead
+ENGINE_BYTES_PER_TOKEN = 600  # token, written and iteration lines of the engine's event log
 BYTES_PER_REQUEST = 8_000  # head, ids, lifecycle events, log lines
 BYTES_PER_INPUT_TOKEN = 40  # prompt text, token ids, and the request as sent
-SCRAPE_BYTES = 12_000
-TELEMETRY_BYTES_PER_SAMPLE = 3_000
-TRACE_BYTES_PER_STEP = 6_000_000  # one traced step of a model of some tens of layers
+SCRAPE_BYTES = 6_000
+TELEMETRY_BYTES_PER_SAMPLE = 8_000
+TRACE_BYTES_PER_STEP = 4_000_000  # before compression, of a model of some tens of layers
 FIXED_BYTES = 4 * 2**20
 SECONDS_PER_OUTPUT_TOKEN = 0.25  # slow on purpose: a longer run samples more
 SEALING_COPIES = 2

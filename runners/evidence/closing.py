@@ -8,17 +8,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from runners.evidence import identity, logs, observation, registration, sampler, secrets
-from runners.evidence.keeper import JOURNAL
-from runners.evidence.record import REDACTIONS
+from runners.evidence import engine_records, identity, observation, registration, secrets
 from runners.protocol import layout, manifest, sealing, withholding
 from runners.protocol.documents import Gap, IdentityItem
 from runners.protocol.events import RunState, SessionEvent
 from runners.protocol.session_log import SessionLog, read
-from runners.protocol.workspace import Workspace, json_lines, read_json
+from runners.protocol.workspace import Workspace, read_json
 
 Identify = Callable[[Mapping[str, Any] | None], Sequence[IdentityItem]]
 
@@ -61,9 +58,9 @@ def close(
     keeps_content = spec["evidence"]["content"] == "keep"
     registration.withdraw_late(workspace, log)
     redactor = secrets.from_environment(context["secret_names"], os.environ)
-    gaps = _bring_in_engine(workspace, spec, redactor)
+    engine_records.bring_in(workspace, log, spec, redactor)
     streams = sealing.convert_streams(workspace, keep_content=keeps_content)
-    gaps += [gap for stream in streams for gap in stream.gaps]
+    gaps = [gap for stream in streams for gap in stream.gaps]
     if not keeps_content:
         salt = sealing.salt_of(workspace)
         withholding.prompts_to_digest(workspace.bundle / layout.PROMPTS, salt=salt)
@@ -75,66 +72,6 @@ def close(
     _write_documents(workspace, ending, streams, spec, seen, identify)
     state = _decide(workspace, log, ending)
     return sealing.finish(workspace, header=_header(workspace, context, state))
-
-
-def _bring_in_engine(
-    workspace: Workspace, spec: Mapping[str, Any], redactor: secrets.Redactor
-) -> list[Gap]:
-    """The engine's log and events: joined, bounded, without secrets."""
-    bundle, limit = workspace.bundle, int(spec["evidence"]["stream_limit_bytes"])
-    workspace.keeper.mkdir(exist_ok=True)
-    joined = logs.assemble(
-        bundle / layout.ENGINE_LOG,
-        workspace.keeper,
-        times=bundle / layout.ENGINE_LOG_TIMES,
-        redactions=workspace.keeper / "redactions.jsonl",
-    )
-    gaps = []
-    if joined.lost_bytes:
-        gaps.append(
-            Gap(
-                what=f"{layout.ENGINE_LOG}: {joined.lost_bytes} bytes after offset {joined.cut_at} left "
-                f"out at the limit of {limit}",
-                affects="facts that the engine prints between its head and its tail",
-                needed="a larger evidence.stream_limit_bytes",
-                state="open",
-            )
-        )
-    if (journal := workspace.keeper / JOURNAL).exists():
-        sealing.copy(journal, bundle / layout.KEEPER)
-        gaps += sealing.bound_lines(bundle / layout.KEEPER, limit_bytes=limit)
-    events = bundle / layout.ENGINE_EVENTS
-    gaps += sealing.bound_lines(events, limit_bytes=limit)
-    entries = _redacted_events(events, redactor)
-    entries += [
-        {"file": layout.ENGINE_LOG, **row}
-        for row in json_lines(workspace.keeper / "redactions.jsonl")
-    ]
-    entries += json_lines(workspace.segments / sampler.REDACTIONS)
-    entries += json_lines(workspace.root / REDACTIONS)
-    sealing.write_document(bundle / layout.REDACTIONS, {"replaced": entries})
-    return gaps
-
-
-def _redacted_events(path: Path, redactor: secrets.Redactor) -> list[dict[str, Any]]:
-    """Replace secrets in the engine's own event log, which the engine wrote by itself."""
-    if not path.exists():
-        return []
-    entries: list[dict[str, Any]] = []
-    offset = 0
-    part = path.with_name(path.name + ".part")
-    with path.open("rb") as source, part.open("wb") as out:
-        for line in source:
-            clean, found = redactor.redact(line, base=offset)
-            entries += [
-                {"file": layout.ENGINE_EVENTS, "offset": f.offset, "rule": f.rule} for f in found
-            ]
-            offset += out.write(clean)
-    if entries:
-        part.replace(path)
-    else:
-        part.unlink()
-    return entries
 
 
 def _ended_early(seen: Observed) -> list[Gap]:

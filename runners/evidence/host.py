@@ -114,6 +114,15 @@ def _gaps(facts: dict[str, Fact]) -> list[Gap]:
                 state="accepted",
             )
         )
+    else:
+        gaps.append(
+            Gap(
+                what="an NVIDIA driver is loaded, and its devices are not read by this version",
+                affects="power, device memory and device clocks; none of them is reported as zero",
+                needed="readings by NVML",
+                state="open",
+            )
+        )
     return gaps
 
 

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from runners.protocol.session_log import SessionLog
 from runners.protocol.workspace import Workspace
 
 REDACTIONS = "redactions.jsonl"
+WireRows = list[tuple[Any, ...]]
 
 
 class Record:
@@ -42,6 +43,23 @@ class Record:
     def write_document(self, name: str, document: Mapping[str, Any]) -> None:
         """A bundle document, without secrets."""
         sealing.write_document(self._workspace.bundle / name, self.clean(name, document))
+
+    def wire_transform(self) -> Callable[[WireRows], WireRows] | None:
+        """Masks declared secrets in the client's reads, on the writer's thread; None if there are none."""
+        if not self.redactor.knows_values:
+            return None
+
+        def masked(rows: WireRows) -> WireRows:
+            kept, entries = [], []
+            for attempt_id, t_ns, data in rows:
+                clean, found = self.redactor.mask(data)
+                kept.append((attempt_id, t_ns, clean))
+                place = {"file": layout.WIRE_FOLDER, "attempt_id": attempt_id, "t_ns": t_ns}
+                entries += [{**place, "offset": f.offset, "rule": f.rule} for f in found]
+            self._append(self._workspace.root / REDACTIONS, entries)
+            return kept
+
+        return masked
 
     def failure(self, error: RunnerError, stage: str) -> None:
         fields = self.clean(layout.SESSION, asdict(error.finding))

@@ -59,6 +59,8 @@ class Redactor:
             parts.append(form.replace(b"(?P<X>", b"(?P<s%d>" % len(self._rules)))
             self._rules.append(f"form:{rule}")
         self._pattern = re.compile(b"|".join(parts))
+        values_only = [p for p, rule in zip(parts, self._rules, strict=True) if _is_value(rule)]
+        self._values = re.compile(b"|".join(values_only)) if values_only else None
 
     def redact(self, data: bytes, *, base: int = 0) -> tuple[bytes, list[Replacement]]:
         """``data`` without secrets; offsets are those of the returned bytes plus ``base``."""
@@ -78,6 +80,26 @@ class Redactor:
             return data, found
         out.append(data[position:])
         return b"".join(out), found
+
+    @property
+    def knows_values(self) -> bool:
+        return self._values is not None
+
+    def mask(self, data: bytes) -> tuple[bytes, list[Replacement]]:
+        """Declared values as asterisks of the same length, so that framing and lengths still hold.
+
+        Known forms are left: what a model wrote is evidence, whatever it looks like. A value that two reads
+        share is not found.
+        """
+        if self._values is None:
+            return data, []
+        found = [
+            Replacement(offset=m.start(), rule=self._rules[int(str(m.lastgroup)[1:])])
+            for m in self._values.finditer(data)
+        ]
+        if not found:
+            return data, found
+        return self._values.sub(lambda m: b"*" * len(m.group()), data), found
 
     def text(self, text: str) -> str:
         return self.redact(text.encode("utf-8", "surrogateescape"))[0].decode("utf-8", "replace")
@@ -104,6 +126,10 @@ class Redactor:
             clean[str(key)], found = self.document(value, pointer=f"{pointer}/{key}")
             rules += found
         return clean, rules
+
+
+def _is_value(rule: str) -> bool:
+    return rule.startswith("value:")
 
 
 def _spellings(value: str) -> list[bytes]:

@@ -307,3 +307,54 @@ def test_a_stored_spec_without_h_kv_is_refused_as_not_reviewable() -> None:
 
     assert [(f.field, f.seen) for f in found] == [("artifact.config.h_kv", "missing")]
     assert "cannot be reviewed" in found[0].remedy
+
+
+@pytest.mark.forbids
+@pytest.mark.req("5.18", "5.19")
+@pytest.mark.parametrize("level", ["numeric", "distribution", "semantic"])
+def test_a_fixed_seed_supports_no_claim_on_results(level: str) -> None:
+    document = changed(example(), "artifact.reproducibility.claimed", level)
+    document["artifact"]["reproducibility"]["evidence"] = "temperature 0 and seed 1"
+
+    found = check(document)
+
+    assert [f.field for f in found] == ["artifact.reproducibility.claimed"]
+    assert "seed is no evidence" in found[0].remedy
+
+
+@pytest.mark.req("5.18")
+def test_a_claim_on_inputs_names_its_level_and_its_evidence() -> None:
+    assert list(findings("artifact.reproducibility.evidence", " ")) == [
+        "artifact.reproducibility.evidence"
+    ]
+    with pytest.raises(Refusal, match="input, numeric, distribution, semantic"):
+        compose([STUDY, "artifact.reproducibility.claimed=perfect"])
+
+
+@pytest.mark.req("2.01")
+def test_a_boundary_has_its_six_fields() -> None:
+    boundary = example()["boundary"]
+
+    assert {
+        "sut",
+        "included",
+        "external_dependencies",
+        "dependency_accounting",
+        "tool_assumption",
+        "exclusions",
+    } < set(boundary)
+    for field in ("sut", "dependency_accounting", "tool_assumption"):
+        assert list(findings(f"boundary.{field}", "")) == [f"boundary.{field}"]
+
+
+@pytest.mark.req("1.10", "1.11")
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("context_location", "client, server_session, kv_reuse"),
+        ("structure", "single_turn, linear_session, branching, tool_use"),
+    ],
+)
+def test_where_context_lives_and_how_a_session_is_built_are_named(path: str, values: str) -> None:
+    with pytest.raises(Refusal, match=f"allowed: {values}"):
+        compose([STUDY, f"workload.{path}=somewhere"])

@@ -174,6 +174,22 @@ def test_a_conversion_and_its_parent_are_told_apart() -> None:
 
 
 @pytest.mark.forbids
+@pytest.mark.req("5.01", "5.26")
+def test_a_stand_in_under_the_same_name_is_another_artifact() -> None:
+    left = example()
+    right = changed(left, "artifact.files.0.sha256", OTHER)
+    right["artifact"]["config"]["h_kv"] = 9
+    assert right["artifact"]["name"] == left["artifact"]["name"]
+
+    compared = compare(left, right)
+
+    named = {f.path for f in compared.with_verdict(Verdict.confounder)}
+    assert named == {"artifact.files.0.sha256", "artifact.config.h_kv"}
+    assert compared.attributable_to is None
+    assert artifact_digest(left["artifact"]) != artifact_digest(right["artifact"])
+
+
+@pytest.mark.forbids
 @pytest.mark.req("2.02")
 def test_different_systems_under_test_are_not_compared() -> None:
     left = example()

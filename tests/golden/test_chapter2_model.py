@@ -129,7 +129,7 @@ def test_a_named_model_has_its_own_state() -> None:
     example.all_checked()
 
 
-@pytest.mark.req("10.33", "13.30")
+@pytest.mark.req("10.33")
 def test_ideal_decode_step() -> None:
     example = Example("ch2.3.1-decode-step")
     weights = example["P"] * example["b"] / 1e9

@@ -134,6 +134,18 @@ def test_the_context_tells_the_session_port_files_and_digests(
     assert path.stat().st_mode & 0o077 == 0  # the token is nobody else's
 
 
+@pytest.mark.req("1.14")
+def test_the_contract_lies_in_the_bundle_before_anything_is_launched(
+    run: Prepare, spec: dict[str, Any]
+) -> None:
+    stored = json.loads((run(spec).out / "bundle" / "spec.json").read_bytes())
+
+    assert stored["contract"] == spec["contract"]
+    assert {"deadline_s", "required_branches", "degradation", "retry_allowed", "success"} < set(
+        stored["contract"]
+    )
+
+
 def test_preparing_twice_gives_the_same_plan(
     run: Prepare, spec: dict[str, Any], tmp_path: Path
 ) -> None:

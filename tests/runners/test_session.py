@@ -1,6 +1,7 @@
 """A whole run of a real engine process: what is in the bundle afterwards, and what is told."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,10 @@ def test_clocks_name_the_domain_its_anchors_and_the_clients_own_error(sealed_onc
 
     [domain] = clocks["domains"]  # engine and client share it
     assert domain["id"] == clocks["client_domain"]
-    assert domain["calibration"] == "reference"
+    assert (domain["calibration"], domain["error_ns"]) == ("reference", 0)
+    assert domain["clock"] == "monotonic"
+    assert domain["host"]
+    assert domain["id"].split("/")[:2] == [domain["boot_id"], domain["time_namespace"]]
     assert len(clocks["anchors"]) >= 2
     first = json_lines(sealed_once / "bundle" / layout.SESSION)[0]
     assert clocks["origin_ns"] == first["t_ns"]
@@ -86,7 +90,6 @@ def test_clocks_name_the_domain_its_anchors_and_the_clients_own_error(sealed_onc
     assert set(clocks["client_error"]["by_segment"]) == {"warmup", "cases", "load", "profile"}
 
 
-@pytest.mark.req("9.01")
 def test_observation_points_say_layer_perspective_and_losses(sealed_once: Path) -> None:
     seen = document(sealed_once, layout.OBSERVATION)
 
@@ -216,6 +219,9 @@ def test_secrets_reach_no_file(tmp_path: Path) -> None:
     where = {(e["file"], e.get("pointer"), e["rule"]) for e in entries}
     assert ("server_info.json", "/api_key", "value:ECHO_KEY") in where
     assert ("engine.log", None, "value:ECHO_KEY") in where
+    wire = table(out, "wire/0-0.parquet").filter(pl.col("attempt_id") == "load-0001.A1")
+    assert b"****************" in b"".join(wire["data"].to_list())
+    assert any(e["file"] == "wire" and e["attempt_id"] == "load-0001.A1" for e in entries)
     [offset] = [e["offset"] for e in entries if e["file"] == "engine.log"]
     assert log.encode()[offset:].startswith(b"[redacted value:ECHO_KEY]")
 
@@ -265,3 +271,15 @@ def test_a_flooding_engine_log_is_bounded_and_the_loss_is_a_gap(tmp_path: Path) 
     assert "line 00000000" in log
     assert "line 00019999" in log
     assert "left out at the limit of 200000" in gaps(out)
+
+
+def test_a_pinned_client_does_not_pin_its_engine(tmp_path: Path) -> None:
+    allowed = sorted(os.sched_getaffinity(0))
+    out = prepared.prepare(tmp_path / "run", client_cores=allowed[:1])
+
+    code, _, _ = prepared.run("execute", out)
+
+    assert code == 0
+    assert session_rows(out, "prepared")[0]["client_cores"] == allowed[:1]
+    journal = json_lines(out / "bundle" / layout.KEEPER)
+    assert [r["cores"] for r in journal if r["event"] == "started"] == [allowed]

@@ -27,9 +27,17 @@ _NAMES = {
     ("first_token", "last_token"): "decode",
     ("first_token", "front_written"): "first write",
     ("front_written", "last_token"): "decode",
+    ("front_written", "finished"): "decode",
+    ("first_token", "finished"): "decode",
+    ("front_written", "front_disconnected"): "decode until the client left",
+    ("front_disconnected", "last_token"): "step in flight when the client left",
+    ("last_token", "cancelled"): "until it was dropped",
+    ("front_disconnected", "cancelled"): "until it was dropped",
     ("last_token", "front_finished"): "last write",
     ("finished", "front_finished"): "last write",
 }
+# Of several marks at one instant the most telling one names it; else the earlier one does.
+_TELLING = {"first_content": 3, "done": 2, "last_content": 1}
 _NOT_ON_A_LANE = frozenset({"kv_taken", "kv_released", "clock", "config", "memory"})
 
 
@@ -98,8 +106,12 @@ def _server_marks(record: ServerRecord) -> list[lanes.Mark]:
 def _lane(attempt_id: str, marks: Sequence[lanes.Mark]) -> Lane | None:
     """Intervals between instants that differ; the sum is held against last minus first."""
     ordered = sorted(marks, key=lambda m: m.t_ns)
-    # Of several marks at one instant the last is the most telling: content rather than its first byte.
-    distinct = list({m.t_ns: m for m in ordered}.values())
+    told: dict[int, lanes.Mark] = {}
+    for mark in ordered:
+        known = told.get(mark.t_ns)
+        if known is None or _TELLING.get(mark.event, 0) > _TELLING.get(known.event, 0):
+            told[mark.t_ns] = mark
+    distinct = list(told.values())
     if len(distinct) < 2:
         return None
     intervals = lanes.lane_of(distinct, _NAMES)

@@ -34,7 +34,10 @@ _NS_PER_MS = 1_000_000
 def cancel_checks(
     attempt: Attempt, record: ServerRecord | None, reached: Mapping[ReleaseLevel, Reached]
 ) -> list[CancelCheck]:
-    """All five checks of an attempt that the client cancelled; an empty list for any other attempt."""
+    """All five checks of an attempt that the client cancelled; an empty list for any other attempt.
+
+    Times in the words of a check count from the client's cancel.
+    """
     if attempt.state is not ClientState.cancelled:
         return []
     if record is None:
@@ -117,7 +120,7 @@ def _work_ended(attempt: Attempt, record: ServerRecord) -> CancelCheck:
         attempt,
         Check.submitted_work_ended,
         HELD,
-        f"its last iteration ended {_since(attempt, record, end)}, as {terminal.state.value}",
+        f"its last iteration ended {_since(attempt, record, end)}, {terminal.state.value}",
         terminal.evidence,
     )
 
@@ -150,12 +153,17 @@ def _recycled(
         return _result(
             attempt, Check.resources_recycled, NOT_EVIDENCED, "no release was recorded", None
         )
-    highest = max(reached.values(), key=lambda r: ORDER.index(r.level))
-    when = "" if highest.t_ns is None else f" {_since(attempt, record, highest.t_ns)}"
+    words = ", ".join(
+        f"{r.level.value} {_since(attempt, record, r.t_ns)}"
+        if r.t_ns is not None
+        else r.level.value
+        for r in sorted(reached.values(), key=lambda r: ORDER.index(r.level))
+    )
     missing = [level.value for level in ORDER if level not in reached]
-    words = f"{highest.level.value}{when}"
     if missing:
         words += f"; unknown: {', '.join(missing)}"
+    # The engine's own word on this attempt; that its process ended later is the session's.
+    highest = max(own, key=lambda r: ORDER.index(r.level))
     return _result(attempt, Check.resources_recycled, HELD, words, highest.evidence)
 
 
@@ -165,11 +173,11 @@ def _has_iterations(record: ServerRecord) -> bool:
 
 
 def _since(attempt: Attempt, record: ServerRecord, t_ns: int) -> str:
-    """Where an instant lies after the client's cancel, if both clocks allow that to be said."""
+    """How long after the client's cancel an instant lies, if both clocks allow that to be said."""
     start = attempt.decided_ns
     if start is None or record.clock_domain != attempt.clock_domain:
         return "(another clock domain)"
-    return f"{(t_ns - start) / _NS_PER_MS:+.3f} ms after the client's cancel"
+    return f"{(t_ns - start) / _NS_PER_MS:+.3f} ms"
 
 
 def _result(

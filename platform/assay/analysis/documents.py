@@ -1,6 +1,7 @@
 """The shape of an interpretation: what the CLI prints, the API serves and the pages show.
 
-Absent values are null with a reason. Times are ns in the clock domain of their row.
+Absent values are null with a reason. Times are ns in the clock domain of their row; in a bundle's document
+and its derived tables they count from the run's origin (``origins_ns``), so that they stay below 2**53.
 """
 
 from typing import Any, TypedDict
@@ -186,4 +187,5 @@ class InterpretationDocument(TypedDict):
     contract: dict[str, Any]  # name, origin (declared | implied), and what it asks
     retries: dict[str, Any]
     windows: list[dict[str, Any]]  # over which rates were taken
+    origins_ns: dict[str, str]  # clock domain -> what was subtracted from its times, as text
     observed: dict[str, Any]  # counts of server record, iterations, unreadable lines

@@ -7,6 +7,7 @@ and enters no ledger.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 
@@ -108,6 +109,7 @@ class EventRecord:
         return fact_of(self.event, self.perspective)
 
 
+@lru_cache(maxsize=4096)
 def fact_of(event: str, perspective: str) -> Fact | None:
     """The fact behind an event name, or None. A client's own instants are lane marks and nothing more.
 

@@ -19,7 +19,9 @@ from runners.protocol.events import WireKind
 
 UNSPECIFIED_DOMAIN = "unspecified"
 _ID_NAMES = ("request_id", "task_id", "session_id", "model_call_id", "retry_of")
-_WIRE_KINDS = ", ".join(kind.value for kind in WireKind)
+_decode = json.JSONDecoder().decode  # json.loads looks at its options for every line
+_ID_SET = frozenset(_ID_NAMES)
+_KINDS = {kind.value: kind for kind in WireKind}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,22 +39,27 @@ class WireRow:
 
 def wire_rows(lines: Iterable[str | bytes], *, file: str) -> Iterator[WireRow]:
     """Rows of a ``wire.jsonl``; blank lines are skipped. ``file`` is the name in messages and evidence."""
+    known: dict[str, AttemptIds] = {}
     for number, document in _objects(lines, file=file):
         where = f"{file}:{number}"
-        try:
-            kind = WireKind(str(document.get("kind")))
-        except ValueError:
+        kind = _KINDS.get(str(document.get("kind")))
+        if kind is None:
             raise BadRecord(
                 field=f"{where} kind",
                 seen=repr(document.get("kind")),
-                allowed=_WIRE_KINDS,
+                allowed=", ".join(_KINDS),
                 remedy="Use the kinds of the interchange form.",
-            ) from None
-        yield WireRow(
-            ids=AttemptIds(
-                attempt_id=_text(document, "attempt_id", where),
+            )
+        attempt_id = _text(document, "attempt_id", where)
+        ids = known.get(attempt_id)
+        if ids is None or not _ID_SET.isdisjoint(document):
+            ids = AttemptIds(
+                attempt_id=attempt_id,
                 **{name: _optional_text(document, name, where) for name in _ID_NAMES},
-            ),
+            )
+            known.setdefault(attempt_id, AttemptIds(attempt_id=attempt_id))
+        yield WireRow(
+            ids=ids,
             t_ns=_time(document, where),
             kind=kind,
             data=_payload(document, where) if kind is WireKind.read else b"",
@@ -121,6 +128,8 @@ def event_records(lines: Iterable[str | bytes], *, file: str) -> Iterator[EventR
 
 def _merge_ids(attempt: Attempt, row: WireRow, file: str) -> None:
     """Later rows may add ids; a different id or clock for the same attempt is a contradiction."""
+    if row.ids == attempt.ids and row.clock_domain == attempt.clock_domain:
+        return
     if row.clock_domain not in (attempt.clock_domain, UNSPECIFIED_DOMAIN):
         if attempt.clock_domain != UNSPECIFIED_DOMAIN:
             raise BadRecord(
@@ -149,7 +158,7 @@ def _objects(lines: Iterable[str | bytes], *, file: str) -> Iterator[tuple[int, 
         if not line.strip():
             continue
         try:
-            document = json.loads(line)
+            document = _decode(line if isinstance(line, str) else line.decode())
         except ValueError as error:
             raise BadRecord(
                 field=f"{file}:{number}",

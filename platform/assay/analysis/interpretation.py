@@ -82,6 +82,7 @@ class Inputs:
     bundle_digest: str | None = None
     residuals: Sequence[dict[str, Any]] = ()
     unreadable_lines: int = 0
+    origins_ns: Mapping[str, int] = field(default_factory=dict)
 
 
 def interpret(inputs: Inputs) -> InterpretationDocument:
@@ -158,6 +159,7 @@ def interpret(inputs: Inputs) -> InterpretationDocument:
         contract=_contract_document(inputs.contract),
         retries=_retries_document(attempts),
         windows=[window_document(window)],
+        origins_ns={domain: str(origin) for domain, origin in inputs.origins_ns.items()},
         observed={
             "attempts_with_server_record": len(received),
             "events": inputs.records.events,

@@ -91,8 +91,17 @@ class IterationLog:
     def _step(
         self, event: EventRecord, value: Mapping[str, Any], duration: int, shares: list[Share]
     ) -> ObservedStep:
-        decoding = [s for s in shares if s.decodes]
-        if len(decoding) == len(shares):
+        decoding = tokens_in = tokens_out = decode_tokens = context = decode_context = again = 0
+        for share in shares:
+            tokens_in += share.tokens_in
+            tokens_out += share.tokens_out
+            context += share.context
+            again += share.recomputed
+            if share.decodes:
+                decoding += 1
+                decode_tokens += share.tokens_in
+                decode_context += share.context
+        if decoding == len(shares):
             phase = StepPhase.decode
         else:
             phase = StepPhase.mixed if decoding else StepPhase.prefill
@@ -103,13 +112,13 @@ class IterationLog:
             duration_ns=duration,
             phase=phase,
             batch=len(shares),
-            tokens_in=sum(s.tokens_in for s in shares),
-            tokens_out=sum(s.tokens_out for s in shares),
-            prefill_tokens=sum(s.tokens_in for s in shares if not s.decodes),
-            decode_tokens=sum(s.tokens_in for s in decoding),
-            context_tokens=sum(s.context for s in shares),
-            decode_context_tokens=sum(s.context for s in decoding),
-            recomputed_tokens=sum(s.recomputed for s in shares),
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            prefill_tokens=tokens_in - decode_tokens,
+            decode_tokens=decode_tokens,
+            context_tokens=context,
+            decode_context_tokens=decode_context,
+            recomputed_tokens=again,
             segment=next(iter(segments)) if len(segments) == 1 else None,
             running=_int_or_none(value.get("running")),
             waiting=_int_or_none(value.get("waiting")),

@@ -1,6 +1,6 @@
 """From ledgers' raw material to ``ObservedQuantities``: what predictions are held against."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.absence import Absent
@@ -11,6 +11,8 @@ from assay.analysis.metrics.rule import NS_PER_S
 from assay.analysis.observed import ObservedAttempt, ObservedMemory, ObservedQuantities
 from assay.analysis.server_record import ServerRecord, ServerRecords
 from assay.analysis.wire.attempt import Attempt
+
+_MEMORY_FACTS = frozenset({Fact.memory, Fact.kv_taken, Fact.kv_released})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -23,10 +25,12 @@ class MemoryLog:
     rss_peak_bytes: int | None = None
 
     def take(self, event: EventRecord) -> None:
-        value = event.value
-        if not isinstance(value, Mapping):
-            return
         fact = event.fact
+        if fact not in _MEMORY_FACTS:
+            return
+        value = event.value
+        if not isinstance(value, dict):
+            return
         if fact is Fact.memory:
             self.kv_bytes_allocated = _greater(
                 self.kv_bytes_allocated, value.get("kv_bytes_allocated")

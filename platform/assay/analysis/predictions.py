@@ -15,12 +15,13 @@ from assay.analysis.errors import ClaimRefused
 from assay.analysis.forecast import assumed
 from assay.analysis.forecast.capacity import capacity_rows
 from assay.analysis.forecast.parameters import Known, known_parameters
+from assay.analysis.forecast.rows import SLOPE
 from assay.analysis.forecast.shapes import RunShape, read_run_shape
+from assay.analysis.forecast.step_time import Executed
 from assay.analysis.forecast.times import Clock, time_rows
 from assay.analysis.forecast.work import work_rows
 from assay.analysis.perfmodel.config_reader import read_artifact_config
 from assay.analysis.perfmodel.precision import GGUF_FORMATS, StoredFormat, plain
-from assay.analysis.perfmodel.step_time import Executed
 from assay.analysis.perfmodel.weights import (
     WeightFormats,
     WeightGroup,
@@ -32,8 +33,6 @@ from assay.analysis.perfmodel.work import NOT_COUNTED
 from experiments.identity import spec_digest
 from runners.protocol.documents import PredictionsDocument
 from runners.protocol.events import SessionEvent
-
-SLOPE = "decode_s_per_stored_token"
 
 
 def build_predictions(

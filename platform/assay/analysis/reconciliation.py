@@ -18,10 +18,10 @@ def reconcile(
     requests = {a.ids.request_id or a.attempt_id for a in attempts if a.ids.retry_of is None}
     first_tries = len({a.ids.request_id or a.attempt_id for a in attempts})
     offered = first_tries if offered is None else offered
-    created = len(attempts)
+    created = sum(_was_created(a) for a in attempts)
     sent = [a for a in attempts if a.sent_ns is not None]
     differences = []
-    retries = created - first_tries
+    retries = len(attempts) - first_tries
     if retries:
         differences.append(
             f"created exceeds requests by {retries}: retries of {retries} attempt(s)"
@@ -38,7 +38,11 @@ def reconcile(
         differences.append(
             f"unexplained: {first_tries - len(requests)} request(s) seen only as retries"
         )
-    differences += _not_sent(attempts)
+    if len(attempts) > created:
+        differences.append(
+            f"offered exceeds created by {len(attempts) - created}: scheduled, then nothing recorded"
+        )
+    differences += _not_sent([a for a in attempts if _was_created(a)])
     if received is not None:
         differences += _not_received(sent, attempts, received)
     return Reconciliation(
@@ -54,6 +58,11 @@ def reconcile(
         unfinalised=states[ClientState.unfinalised],
         differences=differences,
     )
+
+
+def _was_created(attempt: Attempt) -> bool:
+    """Anything beyond a schedule shows that the client made the attempt."""
+    return attempt.start_ns is not None
 
 
 def _not_sent(attempts: Sequence[Attempt]) -> list[str]:

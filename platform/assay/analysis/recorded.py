@@ -49,7 +49,9 @@ class RecordedStream:
                 allowed="at least one row of one attempt",
                 remedy="Give a recorded stream in the interchange form.",
             )
-        self.records = ServerRecords(a.attempt_id for a in self.attempts)
+        self.records = ServerRecords(
+            (a.attempt_id for a in self.attempts), only_try=_only_tries(self.attempts)
+        )
         self.iterations = IterationLog({a.attempt_id: a.segment for a in self.attempts})
         self.memory = MemoryLog()
         self.client_events: list[EventRecord] = []
@@ -84,6 +86,15 @@ class RecordedStream:
         if starts:
             require_stored_before(stored_ns=event.t_ns, run_started_ns=min(starts))
         self.contract = (event, contract_of(event.value))
+
+
+def _only_tries(attempts: Iterable[Attempt]) -> dict[str, str]:
+    """Requests that were tried exactly once, with that attempt."""
+    tries: dict[str, list[str]] = {}
+    for attempt in attempts:
+        if attempt.ids.request_id is not None:
+            tries.setdefault(attempt.ids.request_id, []).append(attempt.attempt_id)
+    return {request: made[0] for request, made in tries.items() if len(made) == 1}
 
 
 def interpret_recorded(

@@ -5,7 +5,8 @@ each with evidence of its own, or it is ``unexplained``:
 
 * ``parameter_error``     the measurement lies under the bound: a roof, a size or a condition is wrong;
 * ``model_omission``      the residual shows a pattern, or time that the model has no term for was recorded;
-* ``measurement_problem`` the client was limited, or like steps scatter so that no median can be trusted.
+* ``measurement_problem`` the client was limited, others held the cores, or like steps scatter so that no
+  median can be trusted.
 
 Nothing is tuned here: a residual stays, and the parameters stay as they were registered.
 """
@@ -16,6 +17,7 @@ from statistics import median
 from typing import Any
 
 from assay.analysis.absence import Absent
+from assay.analysis.forecast.rows import CLIENT, ENGINE_LOOP, TIME
 from assay.analysis.observed import ObservedQuantities
 from assay.analysis.residual.measured import Measured, attempts_of, measured_for
 from assay.analysis.residual.patterns import Pattern, patterns
@@ -38,6 +40,8 @@ class _Case:
     observed: ObservedQuantities
     patterns: Sequence[Pattern]
     client_limited: str | None
+    host_disturbed: str | None
+    remark: str  # what is known against the parameters themselves, or nothing
 
 
 def residual_rows(
@@ -45,11 +49,13 @@ def residual_rows(
     observed: ObservedQuantities,
     *,
     client_limited: str | None = None,
+    host_disturbed: str | None = None,
 ) -> list[dict[str, Any]]:
     """One row per prediction (documents.ResidualRow, key ``class``), and one for the ranges' coverage.
 
-    ``client_limited`` is the sentence that says so when the load client could not keep up. Empty when no
-    prediction was registered: nothing is predicted afterwards.
+    ``client_limited`` is the sentence that says so when the load client could not keep up, ``host_disturbed``
+    the one when others held the cores. Empty when no prediction was registered: nothing is predicted
+    afterwards.
     """
     if predictions is None:
         return []
@@ -57,6 +63,8 @@ def residual_rows(
         observed=observed,
         patterns=patterns(step_residuals(predictions, observed)),
         client_limited=client_limited,
+        host_disturbed=host_disturbed,
+        remark=_remark(predictions),
     )
     rows = [_row(prediction, case) for prediction in predictions["predictions"]]
     coverage = held_out_coverage(predictions, observed)
@@ -124,16 +132,30 @@ def _outside(prediction: Prediction, found: Measured, case: _Case) -> tuple[str,
     quantity = prediction["quantity"]
     if quantity == "prompt_tokens":
         return _recomputed(case.observed)
-    if prediction["layer"] == "client_socket":
+    if case.host_disturbed and prediction["kind"] == TIME and _slower(prediction, found):
+        return MEASUREMENT_PROBLEM, case.host_disturbed
+    if prediction["layer"] == CLIENT:
         return _client_side(prediction, found, case)
     if scatter := _scatter(found):
         return MEASUREMENT_PROBLEM, scatter
     if quantity == "decode_step":
         batch = prediction["conditions"]["batch"]
         held = [p for p in case.patterns if p.batch in (None, batch)]
-        if held and prediction["estimate"] is not None and found.value > prediction["estimate"]:
+        if held and _slower(prediction, found):
             return MODEL_OMISSION, "; ".join(p.sentence for p in held[:2])
-    return UNEXPLAINED, "no evidence for a class"
+    return UNEXPLAINED, "no evidence for a class" + (
+        case.remark if prediction["kind"] == TIME else ""
+    )
+
+
+def _remark(predictions: PredictionsDocument) -> str:
+    if any(line.startswith("micro-benchmark disturbed") for line in predictions["assumptions"]):
+        return "; the micro-benchmark behind the estimate was taken on a disturbed machine"
+    return ""
+
+
+def _slower(prediction: Prediction, found: Measured) -> bool:
+    return prediction["estimate"] is not None and found.value > prediction["estimate"]
 
 
 def _recomputed(observed: ObservedQuantities) -> tuple[str, str]:
@@ -210,7 +232,7 @@ def _coverage_row(coverage: Coverage) -> dict[str, Any]:
         "measured": coverage.share,
         "n": coverage.n,
         "unit": "1",
-        "layer": "engine_loop",
+        "layer": ENGINE_LOOP,
         "memory_level": None,
         "residual": coverage.share - coverage.nominal,
         "relative": (coverage.share - coverage.nominal) / coverage.nominal,

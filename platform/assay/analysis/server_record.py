@@ -5,7 +5,7 @@ client, and a fact that was not recorded stays None.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from assay.analysis.clocks import Instant
@@ -186,10 +186,13 @@ class ServerRecords:
     """All server records of an input. ``unjoined`` counts events whose attempt is not in the wire.
 
     An attempt's record is of one clock domain, the first one seen; events of another are counted apart.
+    ``only_try`` maps a request to its attempt where it has exactly one: an event that names the request alone
+    is then of that attempt, and of none where there are several.
     """
 
-    def __init__(self, known: Iterable[str]) -> None:
+    def __init__(self, known: Iterable[str], only_try: Mapping[str, str] | None = None) -> None:
         self._known = frozenset(known)
+        self._only_try = only_try or {}
         self._records: dict[str, ServerRecord] = {}
         self.unjoined: dict[str, int] = {}
         self.other_domains: dict[str, int] = {}
@@ -199,14 +202,15 @@ class ServerRecords:
         """Enter one event; events without an attempt, or of the client, are counted and passed over."""
         self.events += 1
         fact = event.fact
-        if fact is None or fact is Fact.client_mark or event.attempt_id is None:
+        attempt_id = event.attempt_id or self._only_try.get(event.request_id or "")
+        if fact is None or fact is Fact.client_mark or attempt_id is None:
             return
         if event.perspective == "client":
             return
-        if event.attempt_id not in self._known:
-            self.unjoined[event.attempt_id] = self.unjoined.get(event.attempt_id, 0) + 1
+        if attempt_id not in self._known:
+            self.unjoined[attempt_id] = self.unjoined.get(attempt_id, 0) + 1
             return
-        record = self.of(event.attempt_id, event.clock_domain, event.error_ns)
+        record = self.of(attempt_id, event.clock_domain, event.error_ns)
         if record.clock_domain != event.clock_domain:
             domain = event.clock_domain
             self.other_domains[domain] = self.other_domains.get(domain, 0) + 1

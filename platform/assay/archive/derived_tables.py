@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ EVENTS = "events.parquet"
 ITERATIONS = "iterations.parquet"
 TIMELINE = "timeline.parquet"
 _BATCH_ROWS = 50_000
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 _TIMES = (
     "scheduled",
     "created",
@@ -144,45 +145,53 @@ def write_timeline(path: Path, lanes: Sequence[Lane], readings: Sequence[Attempt
 
 def write_iterations(path: Path, log: IterationLog) -> None:
     """One row an iteration of the engine."""
-    _write(
-        path,
-        ITERATIONS_SCHEMA,
-        [
-            {**asdict(step), "phase": step.phase.value, "evidence": evidence}
-            for step, evidence in zip(log.steps, log.evidence, strict=True)
-        ],
+    columns: dict[str, list[Any]] = {
+        f.name: [getattr(step, f.name) for step in log.steps] for f in fields(ObservedStep)
+    }
+    columns["phase"] = [phase.value for phase in columns["phase"]]
+    columns["evidence"] = list(log.evidence)
+    pq.write_table(
+        pa.Table.from_pydict(columns, schema=ITERATIONS_SCHEMA), path, compression="zstd"
     )
 
 
 def events_through(path: Path, events: Iterable[EventRecord]) -> Iterator[EventRecord]:
     """Pass events on and write each to ``path`` as it passes, in batches."""
     with pq.ParquetWriter(path, EVENTS_SCHEMA, compression="zstd") as writer:
-        batch: list[dict[str, Any]] = []
+        rows: list[tuple[Any, ...]] = []
         for event in events:
-            batch.append(_event_row(event))
-            if len(batch) == _BATCH_ROWS:
-                writer.write_table(pa.Table.from_pylist(batch, schema=EVENTS_SCHEMA))
-                batch = []
+            rows.append(_event_row(event))
+            if len(rows) == _BATCH_ROWS:
+                _write_batch(writer, rows)
+                rows = []
             yield event
-        writer.write_table(pa.Table.from_pylist(batch, schema=EVENTS_SCHEMA))
+        _write_batch(writer, rows)
 
 
-def _event_row(event: EventRecord) -> dict[str, Any]:
+def _write_batch(writer: pq.ParquetWriter, rows: list[tuple[Any, ...]]) -> None:
+    columns = zip(*rows, strict=True) if rows else ([] for _ in EVENTS_SCHEMA.names)
+    arrays = [
+        pa.array(column, type=field.type)
+        for column, field in zip(columns, EVENTS_SCHEMA, strict=True)
+    ]
+    writer.write_table(pa.Table.from_arrays(arrays, schema=EVENTS_SCHEMA))
+
+
+def _event_row(event: EventRecord) -> tuple[Any, ...]:
+    """In the order of ``EVENTS_SCHEMA``."""
     fact = event.fact
-    return {
-        "event": event.event,
-        "fact": fact.value if fact is not None else None,
-        "t_ns": event.t_ns,
-        "clock_domain": event.clock_domain,
-        "error_ns": event.error_ns,
-        "layer": event.layer,
-        "perspective": event.perspective,
-        "attempt_id": event.attempt_id,
-        "value": None
-        if event.value in (None, {})
-        else json.dumps(event.value, sort_keys=True, separators=(",", ":"), ensure_ascii=False),
-        "evidence": event.evidence,
-    }
+    return (
+        event.event,
+        fact.value if fact is not None else None,
+        event.t_ns,
+        event.clock_domain,
+        event.error_ns,
+        event.layer,
+        event.perspective,
+        event.attempt_id,
+        _encode(event.value) if event.value else None,
+        event.evidence,
+    )
 
 
 def _write(path: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.analysis.definition import DEFINITION_VERSION
+from assay.analysis.disturbance import host_disturbed
 from assay.analysis.documents import InterpretationDocument
 from assay.analysis.errors import AnalysisError
 from assay.analysis.gaps import gap
@@ -27,6 +28,7 @@ from assay.analysis.server_record import ServerRecords
 from assay.archive import bundle_inputs, derived_tables
 from assay.archive.errors import ArchiveError
 from assay.archive.readers import Bundle
+from assay.archive.telemetry import cpu_counters
 from runners.protocol import layout, manifest
 from runners.protocol.documents import Gap
 from runners.protocol.events import Phase
@@ -124,8 +126,10 @@ def _read_run(source: Bundle, scratch: Path) -> InterpretationDocument:
                 predictions,
                 observed,
                 client_limited=bundle_inputs.client_limited(source, measured),
+                host_disturbed=host_disturbed(cpu_counters(source), observed),
             ),
             unreadable_lines=len(source.events_reader.unreadable),
+            origins_ns=source.events_reader.origins_ns,
         )
     )
     _write_tables(document, scratch, iterations)

@@ -6,7 +6,7 @@ below 2**53. Wire rows are read batch by batch and handed to the open attempts; 
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,10 @@ class Bundle:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.events_reader = EngineEventReader(
-            file=layout.ENGINE_EVENTS, client_domain=self.client_domain
+            file=layout.ENGINE_EVENTS,
+            client_domain=self.client_domain,
+            origin_ns=self.origin_ns,
         )
-        self._foreign_origins: dict[str, int] = {}
 
     @cached_property
     def digest(self) -> str:
@@ -121,14 +122,7 @@ class Bundle:
         if not path.is_file():
             return
         with path.open("rb") as stream:
-            for record in self.events_reader.records(stream):
-                origin = self._origin_of(record)
-                yield replace(record, t_ns=record.t_ns - origin)
-
-    def _origin_of(self, record: EventRecord) -> int:
-        if record.clock_domain == self.client_domain:
-            return self.origin_ns
-        return self._foreign_origins.setdefault(record.clock_domain, record.t_ns)
+            yield from self.events_reader.records(stream)
 
     def _readers(self) -> dict[str, AttemptReader]:
         path = self.folder / layout.ATTEMPTS

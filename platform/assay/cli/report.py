@@ -1,6 +1,7 @@
 """A run in words on a terminal. Unknown is said with its reason, never left blank and never zero."""
 
 import sys
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -13,7 +14,34 @@ from assay.ledger.models import Interpretation, Measure, MeasureKind, Residual, 
 PIPE_WIDTH = 240
 
 
-def print_run(run: Run, console: Console | None = None) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which rows are printed; ``rules`` and ``statistics`` None means every one."""
+
+    rules: tuple[str, ...] | None
+    statistics: tuple[str, ...] | None
+    unmeasured_residuals: bool
+
+
+EVERYTHING = Choice(rules=None, statistics=None, unmeasured_residuals=True)
+HEADLINES = Choice(
+    rules=(
+        "ttft.first_content.client",
+        "tpot.last_token",
+        "itl.chunk_gap",
+        "e2e.client",
+        "throughput.output_tokens",
+        "throughput.requests",
+        "completion_rate",
+        "error_rate",
+        "goodput.ratio",
+    ),
+    statistics=("mean", "p50", "p95", "p99", "rate", "ratio"),
+    unmeasured_residuals=False,
+)
+
+
+def print_run(run: Run, choice: Choice = HEADLINES, console: Console | None = None) -> None:
     # Beside a terminal nothing limits the width; on one, long cells fold. Nothing is ever cut off.
     out = console or Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     bundle = queries.bundle_of(run)
@@ -38,10 +66,12 @@ def print_run(run: Run, console: Console | None = None) -> None:
         return
     out.print()
     out.print(_ledgers(reading))
-    out.print(_measures(reading))
+    out.print(_measures(reading, choice))
     if reading.residuals.exists():
-        out.print(_residuals(reading))
+        out.print(_residuals(reading, choice))
     out.print(_gaps(reading))
+    if choice != EVERYTHING:
+        out.print(Text("headlines only; `assay show RUN --all` prints every measure and residual"))
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -60,9 +90,14 @@ def _ledgers(reading: Interpretation) -> Table:
     return table
 
 
-def _measures(reading: Interpretation) -> Table:
+def _measures(reading: Interpretation, choice: Choice) -> Table:
     table = _table("measures", "rule", "statistic", "value", "n of", "population", "view", "limit")
-    for m in reading.measures.order_by("rule", "statistic"):
+    measures = reading.measures.order_by("id")
+    if choice.rules is not None:
+        measures = measures.filter(rule__in=choice.rules)
+    if choice.statistics is not None:
+        measures = measures.filter(statistic__in=choice.statistics)
+    for m in measures:
         table.add_row(
             m.rule,
             m.statistic,
@@ -85,12 +120,19 @@ def _value(measure: Measure) -> str:
     return f"{measure.value:.3g} {measure.unit}{interval}"
 
 
-def _residuals(reading: Interpretation) -> Table:
-    columns = ("quantity", "bound", "predicted", "range", "measured", "relative", "layer", "class")
+def _residuals(reading: Interpretation, choice: Choice) -> Table:
+    columns = (
+        *("quantity", "conditions", "bound", "predicted", "range", "measured", "relative"),
+        *("layer", "class", "validity"),
+    )
     table = _table("predictions and residuals", *columns)
-    for r in reading.residuals.order_by("id"):
+    rows = reading.residuals.order_by("id")
+    if not choice.unmeasured_residuals:
+        rows = rows.exclude(measured=None)
+    for r in rows:
         table.add_row(
             r.quantity,
+            " ".join(f"{k}={v}" for k, v in r.conditions.items()),
             _number(r.bound, r.unit),
             _number(r.predicted, r.unit),
             _range(r),
@@ -98,6 +140,7 @@ def _residuals(reading: Interpretation) -> Table:
             f"{r.relative:+.1%}" if r.relative is not None else "unknown",
             r.layer,
             r.klass,
+            r.validity,
         )
     return table
 

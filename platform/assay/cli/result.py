@@ -22,6 +22,7 @@ def run_object(run: Run) -> dict[str, Any]:
         "study": run.study.name,
         "state": run.state,
         "reason": run.state_reason or None,
+        "progress": run.progress,
         "bundle": str(bundle_folder(bundle)) if bundle else None,
         "bundle_digest": bundle.digest if bundle else None,
         "spec_digest": run.spec_digest,
@@ -60,5 +61,5 @@ def where_to_look(run: Run) -> None:
         lines.append(f"reason  {run.state_reason}")
     if bundle is not None:
         lines.append(f"bundle  {bundle_folder(bundle)}")
-    lines += [f"show    assay show {run.id}", f"page    assay up, then /runs/{run.id}/"]
+    lines += [f"show    assay show {run.id}", f"page    assay up, then /runs/{run.id}"]
     sys.stdout.write("\n".join(lines) + "\n")

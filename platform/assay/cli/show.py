@@ -10,6 +10,7 @@ HELP = "What came out of a run: ledger counts, measures, residuals, gaps."
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", help="run id or its beginning, or the digest of its bundle")
+    parser.add_argument("--all", action="store_true", help="every measure and every residual")
     parser.add_argument("--json", action="store_true", help="the object of `assay run --json`")
 
 
@@ -30,5 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(run_object(found))
     else:
-        report.print_run(found)
+        choice = report.EVERYTHING if arguments.all else report.HEADLINES
+        report.print_run(found, choice)
     return DONE

@@ -11,6 +11,7 @@ from assay.cli.database import open_or_complain
 from assay.cli.exits import DONE, FAILED, LACKING, complain
 from assay.cli.run import stop_on_signals
 
+QUIET = ("--loglevel", "WARNING")  # a poll every few seconds is not worth a line each
 HELP = "Start everything, embedded: http://127.0.0.1:8000. Ctrl-C ends all of it."
 
 
@@ -46,8 +47,8 @@ def _supervise(arguments: argparse.Namespace, stopped: threading.Event) -> int:
     logs = Path(settings.HOME) / "logs"
     children = [
         Child(name="web", command=web.gunicorn_command(arguments), log=logs / "web.log"),
-        Child(name="worker", command=assay_command("worker"), log=logs / "worker.log"),
-        Child(name="beat", command=assay_command("beat"), log=logs / "beat.log"),
+        Child(name="worker", command=assay_command("worker", *QUIET), log=logs / "worker.log"),
+        Child(name="beat", command=assay_command("beat", *QUIET), log=logs / "beat.log"),
     ]
     _tell(f"dashboard  http://{arguments.host}:{arguments.port}/")
     _tell(f"state      {settings.HOME}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
-from kombu.transport import TRANSPORT_ALIASES, filesystem
+from kombu.transport import TRANSPORT_ALIASES, filesystem, virtual
 from kombu.utils.json import dumps, loads
 
 SCHEME = "assay-folder"
@@ -43,6 +43,9 @@ class Channel(filesystem.Channel):  # type: ignore[misc,unused-ignore]
 
 class Transport(filesystem.Transport):  # type: ignore[misc,unused-ignore]
     Channel = Channel
+    global_state = (
+        virtual.BrokerState()
+    )  # what this process has declared, not shared with kombu's own
 
 
 def install(folder: Path) -> tuple[str, dict[str, str]]:

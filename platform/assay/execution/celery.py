@@ -9,7 +9,7 @@ import os
 
 from celery import Celery
 from django.conf import settings
-from kombu import Queue
+from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")
 
@@ -17,6 +17,11 @@ CONTROL_QUEUE = "control"  # poll and reap; runs are nudged on the queue of thei
 MESSAGE_LIFE_S = 60.0  # older nudges are worth nothing: the poll has looked since
 
 app = Celery("assay")
+
+
+def queue(name: str) -> Queue:
+    """A queue behind an exchange of its own: without one, all queues would share the default exchange."""
+    return Queue(name, exchange=Exchange(name), routing_key=name)
 
 
 def _configure() -> None:
@@ -27,7 +32,7 @@ def _configure() -> None:
     if not url:
         url, options = broker.install(Home(settings.HOME).broker)
     app.conf.update(
-        task_queues=[Queue(name) for name in (CONTROL_QUEUE, *settings.QUEUES)],
+        task_queues=[queue(name) for name in (CONTROL_QUEUE, *settings.QUEUES)],
         broker_url=url,
         broker_transport_options=options,
         broker_connection_retry_on_startup=True,

@@ -3,10 +3,9 @@
 import logging
 from typing import Any
 
-from kombu import Queue
 from kombu.exceptions import ChannelError, OperationalError
 
-from assay.execution.celery import app
+from assay.execution.celery import app, queue
 
 log = logging.getLogger(__name__)
 
@@ -14,16 +13,16 @@ ENOUGH = 2  # nudges waiting in one queue; a queue that nobody serves must not g
 EXPIRES_S = 300.0
 
 
-def nudge(queue: str) -> bool:
-    """Send a nudge to the workers of ``queue``. False if there are enough or the broker is away."""
+def nudge(name: str) -> bool:
+    """Send a nudge to the workers of queue ``name``. False if there are enough or the broker is away."""
     try:
         with app.connection_for_write() as connection:
             channel: Any = connection.default_channel
-            Queue(queue, channel=channel).declare()
-            if channel.queue_declare(queue).message_count >= ENOUGH:
+            queue(name)(channel).declare()
+            if channel.queue_declare(name).message_count >= ENOUGH:
                 return False
-        app.send_task("assay.execution.tasks.next_run", queue=queue, expires=EXPIRES_S)
+        app.send_task("assay.execution.tasks.next_run", queue=name, expires=EXPIRES_S)
     except (OperationalError, ChannelError, OSError) as error:
-        log.warning("no nudge to queue %s, the poll will find the run: %s", queue, error)
+        log.warning("no nudge to queue %s, the poll will find the run: %s", name, error)
         return False
     return True

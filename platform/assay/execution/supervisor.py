@@ -1,5 +1,6 @@
 """Keep the processes of the embedded installation together: start, restart what died, end all at once."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 RESTART_AFTER_S = 2.0
 TOO_MANY = 5  # deaths of one child within TOO_MANY_S: it cannot work here
 TOO_MANY_S = 60.0
+_PR_SET_PDEATHSIG = 1
 STOP_GRACE_S = 200.0  # a worker seals the run it aborts
 
 
@@ -60,7 +62,14 @@ def _start(child: Child, environment: Mapping[str, str]) -> None:
             stderr=log,
             env=dict(environment),
             start_new_session=True,  # a terminal's Ctrl-C comes to us alone, and is passed on in order
+            preexec_fn=_end_with_parent,
         )
+
+
+def _end_with_parent() -> None:
+    """In the child: if the supervisor is killed, nobody would ever end what it started."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _look_after(

@@ -1,11 +1,12 @@
 """Fill the index from an interpretation. The numbers themselves stay in ``derived/``; rows point at them."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
 
+from assay.analysis.documents import LedgerRow
+from assay.analysis.ledgers.at import final_counts
 from assay.ledger.models import (
     Bundle,
     GapEntry,
@@ -41,7 +42,7 @@ def index_interpretation(
         [
             LedgerCount(interpretation=interpretation, ledger=ledger, state=state, count=count)
             for ledger, counts in count_states(document["ledgers"]).items()
-            for state, count in sorted(counts.items())
+            for state, count in counts.items()
         ],
         batch_size=CHUNK,
     )
@@ -64,23 +65,9 @@ def index_interpretation(
     return interpretation
 
 
-def count_states(
-    ledgers: Mapping[str, Iterable[Mapping[str, Any]]],
-) -> dict[str, dict[str, int]]:
-    """How many subjects of each ledger ended in which state: the last row of a subject is its end."""
-    counts: dict[str, dict[str, int]] = {}
-    for ledger, rows in ledgers.items():
-        last: dict[tuple[str, str], str] = {}
-        for row in sorted(rows, key=_place_in_time):
-            last[(row["subject_type"], row["subject"])] = row["state"]
-        counts[ledger] = dict(Counter(last.values()))
-    return counts
-
-
-def _place_in_time(row: Mapping[str, Any]) -> tuple[bool, int]:
-    """Rows without a time stand first: a dated row is later knowledge about the same subject."""
-    start = row["from_ns"]
-    return (start is not None, start or 0)
+def count_states(ledgers: Mapping[str, Iterable[LedgerRow]]) -> dict[str, dict[str, int]]:
+    """How many subjects of each ledger ended in which state."""
+    return {ledger: dict(sorted(final_counts(rows).items())) for ledger, rows in ledgers.items()}
 
 
 def _measure(interpretation: Interpretation, aggregate: Mapping[str, Any]) -> Measure:

@@ -13,7 +13,8 @@ MINUS = "\u2212"
 
 _TIME_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _TIME_STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
-_BINARY = ("byte", "B")
+# State in bytes, state per token, and state held over time: all binary.
+_BINARY = {"byte": "", "byte/token": "/token", "byte*s": "·s"}
 _DECIMAL_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _PREFIXED = {
     "byte/s": "B/s",
@@ -21,7 +22,6 @@ _PREFIXED = {
     "FLOP/s": "FLOP/s",
     "flop": "FLOP",
     "FLOP": "FLOP",
-    "byte*s": "B·s",
 }
 
 
@@ -83,6 +83,11 @@ def relative(value: float) -> str:
     return f"{sign}{significant(value * 100)}{THIN_SPACE}%"
 
 
+def share(value: float) -> Quantity:
+    """A share of something as a percentage, ``83.3 %``; the exact ratio is kept."""
+    return Quantity(text=significant(value * 100).removesuffix(".0"), unit="%", exact=repr(value))
+
+
 def duration(span: timedelta | float) -> str:
     """Elapsed time for people: ``38 s``, ``2 min 05 s``, ``3 h 20 min``."""
     seconds = span.total_seconds() if isinstance(span, timedelta) else span
@@ -124,10 +129,11 @@ def scale_of(magnitude: float, unit: str) -> tuple[float, str]:
                 return step / _TIME_NS[unit], shown
         return (1.0, unit.replace("us", "µs")) if magnitude == 0 else (1 / _TIME_NS[unit], "ns")
     if unit in _BINARY:
+        suffix = _BINARY[unit]
         for power, shown in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
             if magnitude >= 1024**power:
-                return float(1024**power), shown
-        return 1.0, "B"
+                return float(1024**power), shown + suffix
+        return 1.0, "B" + suffix
     if unit in _PREFIXED:
         for factor, prefix in _DECIMAL_PREFIXES:
             if magnitude >= factor:

@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path, register_converter
 from django.urls.converters import StringConverter
+from django.views.generic import RedirectView
 
 from assay.pages.views import attempts, catalogue, evidence_files, run, runs
 
@@ -20,6 +21,7 @@ register_converter(ExportConverter, "export")
 urlpatterns: list[URLPattern] = [
     path("", runs.runs, name="runs"),
     path("runs/<uuid:run_id>", run.run, name="run"),
+    path("runs/<uuid:run_id>/", RedirectView.as_view(pattern_name="run")),
     path("runs/<uuid:run_id>/progress", run.progress, name="run-progress"),
     path("runs/<uuid:run_id>/identity", run.identity, name="run-identity"),
     path("runs/<uuid:run_id>/declaration", run.declaration, name="run-declaration"),

@@ -112,6 +112,7 @@ def version_document() -> dict[str, Any]:
         "version": versions.public(torch_version),
         "engine": versions.NAME,
         "build": versions.build_digest(),
+        "torch_commit": torch.version.git_version,
         "python": platform.python_version(),
         **versions.recorded(),
         "attention": attention_names.IMPLEMENTATION,

@@ -18,6 +18,8 @@ import psutil
 import uvicorn
 import uvloop
 
+from runners.artifacts.gguf_header import GgufError
+from runners.artifacts.tokenizer import TokenizerProblem
 from runners.engines.torch import logs, versions
 from runners.engines.torch.app import App
 from runners.engines.torch.artifact_text import read_text
@@ -69,9 +71,15 @@ class Front:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._asked_to_stop, number)
         link = await self._start_loop()
+        try:
+            text = read_text(self._config)  # while the loop loads the weights
+        except (TokenizerProblem, GgufError, OSError) as error:
+            self._logger.error("the tokenizer cannot be read: %s", error)
+            self._loop_process().kill()
+            return 1
         app = App(
             config=self._config,
-            text=read_text(self._config),
+            text=text,
             link=link,
             metrics=self._metrics,
             log=self._log,
@@ -171,9 +179,12 @@ class Front:
             await asyncio.sleep(0.01)
         return 0 if asked else 1
 
-    async def _reap(self) -> int:
+    def _loop_process(self) -> subprocess.Popen[bytes]:
         assert self._process is not None
-        process = self._process
+        return self._process
+
+    async def _reap(self) -> int:
+        process = self._loop_process()
         for _ in range(int(EXIT_GRACE_S / 0.01)):
             if (returncode := process.poll()) is not None:
                 return returncode

@@ -157,7 +157,8 @@ def _from_log(context: EvidenceContext, echo: Echo) -> Evidence:
 
 
 def _from_answer(context: EvidenceContext, name: str) -> Evidence:
-    return _evidence(context, f"GET /server_info answered {name}", None)
+    pointer = Pointer(file=layout.SERVER_INFO, query=name)
+    return _evidence(context, f"GET /server_info answered {name}", pointer)
 
 
 def _from_version(context: EvidenceContext) -> Evidence:

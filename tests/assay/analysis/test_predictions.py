@@ -70,7 +70,7 @@ def test_every_row_names_its_layer_validity_and_what_would_overturn_it() -> None
         assert parameter["spread"][0] <= parameter["value"] <= parameter["spread"][1]
 
 
-@pytest.mark.req("10.14", "12.08", "13.05")
+@pytest.mark.req("10.14", "13.05")
 def test_capacity_is_that_of_the_executed_formats() -> None:
     document = built()
 

@@ -169,6 +169,24 @@ def test_a_limited_client_is_a_measurement_problem_before_all_else() -> None:
     )
 
 
+@pytest.mark.req("13.22")
+def test_others_on_the_cores_are_a_measurement_problem_of_slow_times_only() -> None:
+    sentence = "other processes took 40% of the machine's CPU time in the measured window"
+
+    def decode(seconds: float) -> dict[str, Any]:
+        found = observed(steps=[step(n, seconds) for n in range(5)])
+        rows = residual_rows(predictions(), found, host_disturbed=sentence)
+        return next(
+            r for r in rows
+            if r["quantity"] == "decode_step" and r["conditions"]["segment"] == "load"
+            and r["conditions"]["batch"] == 1
+        )  # fmt: skip
+
+    assert (decode(0.2)["class"], decode(0.2)["reason"]) == ("measurement_problem", sentence)
+    assert decode(0.01)["class"] == "parameter_error"  # nobody is faster for being disturbed
+    assert "nothing to explain" in decode(0.0385)["reason"]
+
+
 def test_time_to_the_last_token_follows_from_ttft_and_tpot() -> None:
     # 0.2 s + 23 x 0.05 s
     times = {"ttft_client_ns": 200_000_000, "tpot_ns": 50_000_000.0}

@@ -105,6 +105,7 @@ def test_times_count_from_the_run_s_origin(reading: tuple[Path, dict[str, Any]])
     assert load["timestamps_ns"]["sent"] == 301 * MS
     assert load["chunk_times_ns"] == [331 * MS, 351 * MS, 371 * MS]
     assert load["chunk_tokens"] == [1, 1, 1]
+    assert document["origins_ns"] == {interpretable.DOMAIN: str(interpretable.ORIGIN_NS)}
 
 
 def test_metrics_of_both_perspectives(reading: tuple[Path, dict[str, Any]]) -> None:

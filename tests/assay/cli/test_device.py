@@ -34,6 +34,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
     source.write_text(json.dumps(document), encoding="utf-8")
     package = tmp_path / "checkout" / "runners"
     package.mkdir(parents=True)
+    (package / "__init__.py").touch()
     (package / "__main__.py").write_text(FAKE.format(document=str(source)), encoding="utf-8")
     monkeypatch.setattr(device, "CHECKOUT", tmp_path / "checkout")
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SMOKE = ("study=smollm2_smoke", "prediction.enabled=false")
 
 
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, object]]:
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
     code = main([*arguments, "--json"])
     out = capsys.readouterr().out
     return code, json.loads(out) if out else {}
@@ -48,7 +49,7 @@ def test_a_sweep_is_one_study_with_runs_in_a_recorded_order(
 
     runs = list(Study.objects.get().runs.order_by("position"))
     assert code == 0
-    assert [r["run"] for r in found["runs"]] == [str(r.id) for r in runs]  # type: ignore[index, attr-defined]
+    assert [r["run"] for r in found["runs"]] == [str(r.id) for r in runs]
     assert sorted(r.variables["load.concurrency"] for r in runs) == [1, 2, 4]
     assert all(r.started_at and r.ended_at for r in runs)
     starts = [r.started_at for r in runs]
@@ -119,11 +120,11 @@ def test_ctrl_c_waits_for_the_sealing_and_ends_with_130(
 
     code, found = run_json(capsys, "run", "-m", *SMOKE, "load.concurrency=1,2")
 
-    first, second = found["runs"]  # type: ignore[misc]
+    first, second = found["runs"]
     assert code == 130
-    assert (first["state"], second["state"]) == ("aborted", "aborted")  # type: ignore[index]
-    assert first["bundle"] is not None  # type: ignore[index]
-    assert second["bundle"] is None  # type: ignore[index]
+    assert (first["state"], second["state"]) == ("aborted", "aborted")
+    assert first["bundle"] is not None
+    assert second["bundle"] is None
 
 
 def test_submitted_runs_wait_for_a_worker(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

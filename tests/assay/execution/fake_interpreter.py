@@ -2,11 +2,12 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from assay.analysis.definition import DEFINITION_VERSION
 from runners.protocol import layout, manifest
 
-READING = {
+READING: dict[str, Any] = {
     "definition_version": DEFINITION_VERSION,
     "attempts": [],
     "aggregates": [

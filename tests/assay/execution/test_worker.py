@@ -7,7 +7,7 @@ import pytest
 
 from tests.stacks import LEASE_S, Stack
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.fault]  # workers are killed, stopped and starved here
 SMOKE = ("study=smollm2_smoke", "prediction.enabled=false")
 
 

@@ -95,7 +95,13 @@ _UNUSUAL: dict[int, dict[str, Any]] = {
 
 
 def at(ms: float) -> int:
-    return ORIGIN_NS + round(ms * MS)
+    """As an interpretation has it: counted from the run's origin."""
+    return round(ms * MS)
+
+
+def absolute(ms: float) -> int:
+    """As a bundle has it: the clock's own value."""
+    return ORIGIN_NS + at(ms)
 
 
 def attempt_reading(t: Told) -> dict[str, Any]:
@@ -141,6 +147,13 @@ def attempt_reading(t: Told) -> dict[str, Any]:
         "reasoning_text": "",
         "tool_calls": [],
         "finish_reason": "length" if completed else None,
+        "classes": {"answer": len(seen)},
+        "choices": [],
+        "refusal_text": "",
+        "late": {"bytes": 412 if t.client == "timeout" else 0, "content_chunks": 0},
+        "status": 503 if t.client == "rejected" else 200,
+        "clock_domain": DOMAIN,
+        "absent": {"timestamps_ns.scheduled": "closed loop, or no schedule was recorded"},
         "chunk_times_ns": [at(ms) for ms in seen],
         "chunk_tokens": [1] * len(seen),
         "metrics": {
@@ -290,6 +303,7 @@ def ghost(t: Told) -> dict[str, Any] | None:
         "queueing_ns": 0,
         "holding_ns": round(total * 0.07),
         "kv_byte_s": total / 1e9 * 5_900_000,
+        "error_ns": None,
         "absent": None,
     }
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from runners.protocol import layout, manifest
 from tests.assay.pages import simulated
-from tests.assay.pages.simulated import DOMAIN, ORIGIN_NS, Told, at
+from tests.assay.pages.simulated import DOMAIN, ORIGIN_NS, Told, absolute
 
 ARTIFACT_DIGEST = "3f" * 32
 SPEC_DIGEST = "ab12" * 16
@@ -253,9 +253,25 @@ def clocks() -> dict[str, Any]:
             }
             for s in range(30)
         ],
-        "sync": {"status": "synchronised", "estimated_error_us": 410},
-        "client_error": {"loop_lag_p99_ns": 181_000, "send_lag_p99_ns": 96_000, "n": 28},
+        "sync": {"state": "synchronised", "estimated_error_ns": 410_000, "reason": None},
+        "client_error": {
+            "segment": "load",
+            "by_segment": {
+                "load": {
+                    "loop_lag": _lag("how late a timer of the event loop rang", 181_000),
+                    "send_lag": _lag("sent minus due, less the handshake", 96_000),
+                },
+                "warmup": {
+                    "send_lag": {"what": "sent minus due", "n": 0, "reason": "nothing was observed"}
+                },
+            },
+        },
     }
+
+
+def _lag(what: str, p99_ns: int) -> dict[str, Any]:
+    quantiles = {"p50_ns": p99_ns // 4, "p90_ns": p99_ns // 2, "p99_ns": p99_ns}
+    return {"what": what, "n": 28, "max_ns": 2 * p99_ns, "reason": None, **quantiles}
 
 
 def observation() -> dict[str, Any]:
@@ -328,7 +344,9 @@ def _session() -> str:
         ("gap", 24010, {"what": "no memory reading after the engine stopped"}),
         ("sealed", 24400, {"state": "sealed"}),
     )
-    rows = ({"event": e, "t_ns": at(ms), "t": "2026-11-29T20:58:12Z", **f} for e, ms, f in events)
+    rows = (
+        {"event": e, "t_ns": absolute(ms), "t": "2026-11-29T20:58:12Z", **f} for e, ms, f in events
+    )
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
@@ -344,7 +362,7 @@ def _engine_events() -> str:
         {"event": "clock", "clock_domain": DOMAIN, "process": p, "pid": 411 + i}
         for i, p in enumerate(("front", "loop"))
     ]
-    rows += [{"event": "queued", "request": n, "t_ns": at(i)} for i, n in enumerate(names)]
+    rows += [{"event": "queued", "request": n, "t_ns": absolute(i)} for i, n in enumerate(names)]
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
@@ -354,8 +372,8 @@ def _reads(t: Told) -> list[tuple[str, int, bytes]]:
     )
     name = f"{t.name}.A1"
     if t.client == "rejected":
-        return [(name, at(t.sent + 3), b"HTTP/1.1 503 Service Unavailable\r\n\r\nqueue full")]
-    rows = [(name, at(t.first_token + 1.1), head)]
+        return [(name, absolute(t.sent + 3), b"HTTP/1.1 503 Service Unavailable\r\n\r\nqueue full")]
+    rows = [(name, absolute(t.first_token + 1.1), head)]
     pieces = [t.text] if "<script>" in t.text else t.text.split(" ")
     for i in range(min(t.tokens, 70)):
         ms = t.first_token + 1.4 + i * t.step
@@ -363,5 +381,5 @@ def _reads(t: Told) -> list[tuple[str, int, bytes]]:
             break
         delta = {"choices": [{"delta": {"content": pieces[i % len(pieces)] + " "}}]}
         body = f"data: {json.dumps(delta, ensure_ascii=False)}\n\n".encode()
-        rows.append((name, at(ms), b"%x\r\n%s\r\n" % (len(body), body)))
+        rows.append((name, absolute(ms), b"%x\r\n%s\r\n" % (len(body), body)))
     return rows

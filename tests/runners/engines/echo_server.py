@@ -82,7 +82,8 @@ class Handler(BaseHTTPRequestHandler):
                 if "crash_in_stream" in server.faults and server.seen >= 3 and number == 2:
                     print("echo: about to die", flush=True)
                     os._exit(42)
-                delta = {"content": f"{number} "}
+                word = os.environ.get("ECHO_KEY", "") if "leak" in server.faults else number
+                delta = {"content": f"{word} "}
                 self._event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
             self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]})
             self._chunk(b"data: [DONE]\n\n")

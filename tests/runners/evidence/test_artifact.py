@@ -51,7 +51,7 @@ def declared_folder(folder: Path) -> dict[str, Any]:
     return declared
 
 
-@pytest.mark.req("5.03", "5.04", "5.06", "5.09", "5.10")
+@pytest.mark.req("5.03", "5.04", "5.06", "5.09", "5.10", "11.06")
 def test_the_installed_example_is_what_it_declares() -> None:
     verified = verify(artifact())
 

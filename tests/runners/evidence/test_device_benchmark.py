@@ -111,7 +111,7 @@ def threads() -> Iterator[None]:
 
 @pytest.mark.engine
 @pytest.mark.usefixtures("threads")
-@pytest.mark.req("13.11", "13.20", "14.06")
+@pytest.mark.req("13.11", "13.20")
 def test_a_real_run_keeps_every_figure_with_spread_threads_and_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

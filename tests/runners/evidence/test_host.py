@@ -3,13 +3,10 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from runners.evidence import host, packages, telemetry
 from runners.evidence.cgroup import Cgroup
 
 
-@pytest.mark.req("12.01", "12.02", "12.03")
 def test_every_fact_has_a_column_and_a_value_or_a_reason() -> None:
     facts = host.describe()["facts"]
 
@@ -25,7 +22,8 @@ def test_an_absent_accelerator_is_a_gap_and_not_a_zero() -> None:
 
     has_driver = Path("/proc/driver/nvidia/version").exists()
     assert (described["facts"]["nvidia_driver"]["value"] is not None) == has_driver
-    assert any("NVML absent" in gap["what"] for gap in described["gaps"]) == (not has_driver)
+    said = "are not read by this version" if has_driver else "NVML absent"
+    assert any(said in gap["what"] for gap in described["gaps"])
 
 
 def test_the_client_environment_lists_what_is_installed() -> None:

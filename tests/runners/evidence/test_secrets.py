@@ -96,3 +96,11 @@ def test_only_declared_names_are_taken_from_the_environment() -> None:
     clean, _ = from_environment(["DECLARED", "UNSET"], environment).redact(b"value-one value-two")
 
     assert clean == b"[redacted value:DECLARED] value-two"
+
+
+def test_a_mask_keeps_the_length_and_leaves_known_forms() -> None:
+    clean, found = redactor(KEY="top-secret-value").mask(b"top-secret-value, hf_AbCdEfGhIjKlMnOpQr")
+
+    assert clean == b"****************, hf_AbCdEfGhIjKlMnOpQr"  # 16 characters
+    assert [(item.offset, item.rule) for item in found] == [(0, "value:KEY")]
+    assert not redactor().knows_values

@@ -164,6 +164,16 @@ def test_another_tokenisation_is_another_plan() -> None:
     assert plan_digest(other) != plan_digest(plan)
 
 
+@pytest.mark.req("5.14")
+def test_every_row_holds_its_generation_settings() -> None:
+    row = rows(made(example("workload.temperature=0.7", "workload.stop=[END]")), "load")[0]
+
+    assert (row["output_cap"], row["temperature"], row["top_p"], row["top_k"]) == (24, 0.7, 1, 0)
+    assert (row["stop"], row["ignore_eos"]) == (["END"], True)
+    assert isinstance(row["sampling_seed"], int)
+
+
+@pytest.mark.req("5.14")
 def test_sampling_seeds_are_drawn_for_each_request_and_stay() -> None:
     seeds = [r["sampling_seed"] for r in made(example()).plan]
 

@@ -4,11 +4,10 @@ They are assumptions and labelled so. A calibration may replace one by a fit; no
 residual go away.
 """
 
+from assay.analysis.calibration import SHARED_CORE, STEP_OVERHEAD
 from assay.analysis.devices.machine import Interval
 from runners.protocol.documents import Parameter
 
-STEP_OVERHEAD = "step_overhead_s"
-SHARED_CORE = "shared_core_s_per_token"
 ELEMENTWISE = "elementwise_elements"
 FRONT = "front_s"
 RUNTIME_MEMORY = "runtime_memory_bytes"

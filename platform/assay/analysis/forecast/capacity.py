@@ -7,8 +7,8 @@ from assay.analysis.devices.machine import Interval
 from assay.analysis.forecast import assumed
 from assay.analysis.forecast.rows import CAPACITY, ENGINE_LOOP, exact_row, range_row
 from assay.analysis.forecast.shapes import RequestShape, RunShape
+from assay.analysis.forecast.step_time import Executed
 from assay.analysis.perfmodel.state import blocks_for, kv_bytes_per_token
-from assay.analysis.perfmodel.step_time import Executed
 from assay.analysis.perfmodel.weights import weight_bytes
 from runners.protocol.documents import Prediction
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.analysis.calibration import Calibration
+from assay.analysis.calibration import SHARED_CORE, STEP_OVERHEAD, Calibration
 from assay.analysis.devices.machine import (
     Chosen,
     Interval,
@@ -13,7 +13,7 @@ from assay.analysis.devices.machine import (
     choose,
 )
 from assay.analysis.forecast import assumed
-from assay.analysis.perfmodel.step_time import Roofs, StepTimes
+from assay.analysis.forecast.step_time import Roofs, StepTimes
 from runners.protocol.documents import Parameter
 
 # Parameters of every step estimate, beside the matmul figures.
@@ -91,13 +91,13 @@ def _times(
         return None
     named = {
         name: _assumed_or_fit(known, name, calibration)
-        for name in (assumed.STEP_OVERHEAD, assumed.SHARED_CORE, assumed.ELEMENTWISE)
+        for name in (STEP_OVERHEAD, SHARED_CORE, assumed.ELEMENTWISE)
     }
     return StepTimes(
         matmul=matmul,
         layer_launch_s=launch,
-        step_overhead_s=named[assumed.STEP_OVERHEAD],
-        shared_core_s_per_token=named[assumed.SHARED_CORE],
+        step_overhead_s=named[STEP_OVERHEAD],
+        shared_core_s_per_token=named[SHARED_CORE],
         elementwise_elements=named[assumed.ELEMENTWISE],
         **measured,
     )

@@ -8,6 +8,7 @@ from runners.protocol.documents import Prediction
 
 WORK, CAPACITY, TIME = "work", "capacity", "time"
 ENGINE_LOOP, CLIENT = "engine_loop", "client_socket"
+SLOPE = "decode_s_per_stored_token"  # the registered slope of a decode step over its stored tokens
 
 
 def exact_row(

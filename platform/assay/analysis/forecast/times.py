@@ -13,7 +13,7 @@ from assay.analysis.forecast import assumed
 from assay.analysis.forecast.parameters import Known
 from assay.analysis.forecast.rows import CLIENT, ENGINE_LOOP, TIME, range_row
 from assay.analysis.forecast.shapes import RequestShape, RunShape
-from assay.analysis.perfmodel.step_time import Executed
+from assay.analysis.forecast.step_time import Executed
 from assay.analysis.perfmodel.work import SequenceStep, decode_sequences
 from runners.protocol.documents import Prediction
 

@@ -2,7 +2,7 @@
 
 from assay.analysis.forecast.rows import ENGINE_LOOP, WORK, exact_row
 from assay.analysis.forecast.shapes import RequestShape, RunShape
-from assay.analysis.perfmodel.step_time import Executed
+from assay.analysis.forecast.step_time import Executed
 from assay.analysis.perfmodel.work import (
     SequenceStep,
     decode_sequences,

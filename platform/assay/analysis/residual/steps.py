@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import median
 
+from assay.analysis.forecast.rows import SLOPE
 from assay.analysis.observed import ObservedQuantities, ObservedStep
 from assay.analysis.residual.measured import decode_steps
 from runners.protocol.documents import Parameter, Prediction, PredictionsDocument
 
-SLOPE = "decode_s_per_stored_token"
 _Z95 = 1.96
 
 

@@ -14,6 +14,7 @@ from assay.analysis.wire.content import Payload, read_payload
 from assay.analysis.wire.sse import EventStream, ServerSentEvent
 
 _DONE = "[DONE]"
+_decode = json.JSONDecoder().decode  # json.loads looks at its options for every event
 _SNIFF_SKIP = b"\xef\xbb\xbf \t\r\n"
 _WORDS_LIMIT = 500
 
@@ -35,8 +36,8 @@ class ReplyReader:
         "_head",
         "_reasoning",
         "_tools",
-        "_usage_at_every_content",
-        "_usage_seen",
+        "_undecided",
+        "_usage_before",
         "body_bytes",
         "cached_tokens",
         "chunk_times_ns",
@@ -66,8 +67,8 @@ class ReplyReader:
         self._answer: dict[int, list[str]] = {}
         self._reasoning: dict[int, list[str]] = {}
         self._tools: dict[tuple[int, int], ToolCall] = {}
-        self._usage_at_every_content = True
-        self._usage_seen = 0
+        self._undecided = b""  # blanks before the first telling byte
+        self._usage_before: int | None = 0  # at the content event before; None: it carried no usage
         self.body_bytes = 0
         self.last_read_ns: int | None = None
         self.events = 0
@@ -98,7 +99,11 @@ class ReplyReader:
         if len(self._head) < _WORDS_LIMIT:
             self._head += data[:_WORDS_LIMIT]
         if self._events is None and self._body is None:
+            data = self._undecided + data
             start = data.lstrip(_SNIFF_SKIP)[:1]
+            if not start:
+                self._undecided = data
+                return
             if start in (b"{", b"["):
                 self._body = []
             else:
@@ -171,7 +176,7 @@ class ReplyReader:
                 self.done_marker_ns = t_ns
             return
         try:
-            document = json.loads(data)
+            document = _decode(data)
         except ValueError:
             self._unreadable(t_ns, event)
             return
@@ -237,13 +242,11 @@ class ReplyReader:
             call.arguments += delta.arguments
 
     def _tokens_of(self, payload: Payload, reported: int | None) -> int | None:
-        """Tokens of a content event: its ids, else growth of usage if every content event carried usage."""
-        before, self._usage_seen = self._usage_seen, reported or self._usage_seen
-        if reported is None:
-            self._usage_at_every_content = False
+        """Tokens of a content event: its ids, else growth of usage since the content event before it."""
+        before, self._usage_before = self._usage_before, reported
         if payload.token_ids is not None:
             return payload.token_ids
-        if reported is None or not self._usage_at_every_content or reported <= before:
+        if reported is None or before is None or reported <= before:
             return None
         return reported - before
 

@@ -112,7 +112,9 @@ def ladder(rungs: Sequence[Rung]) -> Figure:
                 "x": [rung.value_s for rung in own],
                 "y": [metric for _ in own],
                 "text": [rung.statistic for rung in own],
-                "textposition": "top center",
+                "textposition": [
+                    "top center" if i % 2 == 0 else "bottom center" for i in range(len(own))
+                ],
                 "textfont": {"size": 11, "color": theme.SOFT},
                 "line": {"color": theme.RULE_STRONG, "width": 1},
                 "marker": {"color": theme.ACCENT, "size": 8, "symbol": "line-ns-open"},

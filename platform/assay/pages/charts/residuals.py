@@ -15,8 +15,8 @@ FRAME_PIXELS = 130
 
 
 def dumbbells(lines: Sequence[ResidualLine]) -> Figure:
-    """One row a quantity that has a prediction and a measurement or a bound."""
-    shown = [line for line in lines if line.predicted]
+    """One row a quantity that was predicted as a range; a figure that must be exact needs no picture."""
+    shown = [line for line in lines if line.predicted and line.low is not None]
     names = [line.name for line in shown]
     traces: list[Trace] = [
         _ranges(shown, names),

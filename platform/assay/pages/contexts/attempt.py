@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy
 
 from assay.analysis.documents import (
     AttemptReading,
-    CancelCheck,
     GhostLoad,
     InterpretationDocument,
     Lane,
@@ -19,6 +18,7 @@ from assay.analysis.documents import (
 from assay.pages import words
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.identity import ledger_quote_url
+from assay.pages.contexts.ledgers import CheckRow, check_row
 from assay.pages.contexts.rules import RULE_TITLES
 from assay.pages.hostile import visible, visible_bytes
 from assay.pages.joined import ends_by_subject
@@ -129,7 +129,7 @@ class AttemptPage:
     lanes: list[LaneView]
     metrics: list[MetricRow]
     ghost: GhostLoad | None
-    checks: list[CancelCheck]
+    checks: list[CheckRow]
     text: str
     reasoning: str
     reads: list[Read]
@@ -147,7 +147,6 @@ def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> Atte
         raise Http404(_("this run has no attempt of that id"))
     at = names.index(attempt_id)
     attempt = document["attempts"][at]
-    origin = _origin_ns(head, document)
     reads, where, problem = _reads(head, attempt, reads_page)
     return AttemptPage(
         attempt=attempt,
@@ -158,13 +157,15 @@ def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> Atte
             ("model call", attempt["model_call_id"]),
             ("attempt", attempt["attempt_id"]),
         ],
-        stamps=_stamps(attempt, origin),
+        stamps=_stamps(attempt),
         counts=_counts(attempt),
-        ledgers=[_ledger(name, document, attempt, head, origin) for name in words.LEDGERS],
+        ledgers=[_ledger(name, document, attempt, head) for name in words.LEDGERS],
         lanes=[_lane(lane) for lane in document["lanes"] if lane["attempt_id"] == attempt_id],
         metrics=_metrics(attempt),
         ghost=next((g for g in document["ghost_load"] if g["attempt_id"] == attempt_id), None),
-        checks=[c for c in document["cancel_checks"] if c["attempt_id"] == attempt_id],
+        checks=[
+            check_row(c, head) for c in document["cancel_checks"] if c["attempt_id"] == attempt_id
+        ],
         text=visible(attempt["text"], TEXT_CHARACTERS),
         reasoning=visible(attempt["reasoning_text"], TEXT_CHARACTERS),
         reads=reads,
@@ -175,25 +176,17 @@ def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> Atte
     )
 
 
-def _origin_ns(head: RunHead, document: InterpretationDocument) -> int:
-    clocks = head.folder.clocks() if head.folder else None
-    if clocks is not None:
-        return int(clocks["origin_ns"])
-    sent = [a["timestamps_ns"].get("sent") for a in document["attempts"]]
-    return min((t for t in sent if t is not None), default=0)
-
-
 def _since(t_ns: int | None, origin_ns: int | None) -> float | None:
     return None if t_ns is None or origin_ns is None else (t_ns - origin_ns) / 1e9
 
 
-def _stamps(attempt: AttemptReading, origin_ns: int) -> list[Stamp]:
+def _stamps(attempt: AttemptReading) -> list[Stamp]:
     times = attempt["timestamps_ns"]
     return [
         Stamp(
             name=name,
             meaning=str(meaning),
-            since_origin_s=_since(times.get(name), origin_ns),
+            since_origin_s=_since(times.get(name), 0),
             since_sent_s=_since(times.get(name), times.get("sent")),
             absent=_why(attempt, name) or _("did not happen, or was not seen"),
         )
@@ -232,7 +225,6 @@ def _ledger(
     document: InterpretationDocument,
     attempt: AttemptReading,
     head: RunHead,
-    origin_ns: int,
 ) -> tuple[str, str, list[StateRow]]:
     rows: dict[str, list[LedgerRow]] = {
         "client": document["ledgers"]["client"],
@@ -242,15 +234,15 @@ def _ledger(
     }
     subject = attempt["task_id"] if name == "task" else attempt["attempt_id"]
     own = ends_by_subject(rows[name]).get(subject or "", [])
-    return name, str(words.LEDGER_QUESTIONS[name]), [_state(row, head, origin_ns) for row in own]
+    return name, str(words.LEDGER_QUESTIONS[name]), [_state(row, head) for row in own]
 
 
-def _state(row: LedgerRow, head: RunHead, origin_ns: int) -> StateRow:
+def _state(row: LedgerRow, head: RunHead) -> StateRow:
     return StateRow(
         state=row["state"],
         detail=row["detail"] or "",
-        from_s=_since(row["from_ns"], origin_ns),
-        to_s=_since(row["to_ns"], origin_ns),
+        from_s=_since(row["from_ns"], 0),
+        to_s=_since(row["to_ns"], 0),
         evidence=row["evidence"] or "",
         url=ledger_quote_url(head, row["evidence"]),
         level=row["level"],
@@ -310,11 +302,12 @@ def _reads(
     )
     frame: pl.DataFrame = own.select("t_ns", "data").sort("t_ns").collect()
     where = window(frame.height, page, READS_SHOWN)
-    sent = attempt["timestamps_ns"].get("sent")
+    clocks = head.folder.clocks() if head.folder else None
+    origin, sent = clocks["origin_ns"] if clocks else 0, attempt["timestamps_ns"].get("sent")
     return (
         [
             Read(
-                since_sent_s=_since(t_ns, sent),
+                since_sent_s=_since(t_ns - origin, sent),
                 bytes=len(data),
                 text=visible_bytes(data, READ_CHARACTERS),
             )

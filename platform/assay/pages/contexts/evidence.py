@@ -7,6 +7,7 @@ from assay.ledger.models import GapEntry
 from assay.pages.contexts.head import RunHead
 from runners.protocol.documents import ClocksDocument, ObservationPoint
 
+QUANTILES = ("p50_ns", "p90_ns", "p99_ns", "max_ns")
 PARTS = (
     "boundary",
     "artifact",
@@ -25,12 +26,25 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRow:
+    """How far the client itself was late, in one segment: quantiles in ns, or why there are none."""
+
+    segment: str
+    what: str
+    quantiles: list[float | None]
+    n: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvidencePage:
     gaps: list[GapEntry]
     parts: list[Part]
     points: list[ObservationPoint]
     clocks: ClocksDocument | None
     drift_ns: int | None
+    client_error: list[ErrorRow]
+    kernel: list[tuple[str, Any]]
     boundary: dict[str, Any]
 
     @property
@@ -58,8 +72,30 @@ def evidence_page(head: RunHead) -> EvidencePage:
         points=points,
         clocks=clocks,
         drift_ns=wall_drift_ns(clocks) if clocks else None,
+        client_error=error_rows(clocks["client_error"]) if clocks else [],
+        kernel=[(k, v) for k, v in clocks["sync"].items() if v is not None] if clocks else [],
         boundary=boundary,
     )
+
+
+def error_rows(client_error: dict[str, Any]) -> list[ErrorRow]:
+    """One row a segment and kind of lag. Segments that a record does not tell apart are one."""
+    segments = client_error.get("by_segment") or {client_error.get("segment") or "": client_error}
+    rows = []
+    for segment, lags in segments.items():
+        for name in ("loop_lag", "send_lag"):
+            lag = lags.get(name)
+            if isinstance(lag, dict):
+                rows.append(
+                    ErrorRow(
+                        segment=segment,
+                        what=str(lag.get("what") or name.replace("_", " ")),
+                        quantiles=[lag.get(key) for key in QUANTILES],
+                        n=int(lag.get("n") or 0),
+                        reason=str(lag.get("reason") or ""),
+                    )
+                )
+    return rows
 
 
 def wall_drift_ns(clocks: ClocksDocument) -> int | None:

@@ -26,6 +26,16 @@ COLUMNS = (
 )
 STATISTICS = ("min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max")
 LADDER_STATISTICS = ("p50", "p90", "p95", "p99")
+# The rules of the ladder, the caller's first; every other rule is in the table below it.
+LADDER_RULES = (
+    "ttft.first_content.client",
+    "tpot.last_token",
+    "itl.token_gap",
+    "e2e.client",
+    "queue.server",
+    "prefill.server",
+    "step.server.decode",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +74,10 @@ class LatencyPage:
     columns: list[tuple[str, str]]
     paged: Paged[RequestRow]
     sort: str
+
+    @property
+    def columns_of_measures(self) -> int:
+        return len(self.statistics) + 4
 
 
 def latency_page(head: RunHead, *, segment: str, sort: str, page: str | None) -> LatencyPage | None:
@@ -132,13 +146,17 @@ def _ladder(measures: list[Measure]) -> Figure | None:
             high_s=m.high,
             population=f"n={m.n} of {m.of} {m.population}",
         )
-        for m in measures
-        if m.unit == "s"
+        for m in sorted(measures, key=lambda m: _ladder_place(m.rule))
+        if m.rule in LADDER_RULES
         and m.statistic in LADDER_STATISTICS
         and m.kind == MeasureKind.finite
         and m.value
     ]
     return ladder(rungs) if rungs else None
+
+
+def _ladder_place(rule: str) -> int:
+    return LADDER_RULES.index(rule) if rule in LADDER_RULES else len(LADDER_RULES)
 
 
 def _rule_groups(measures: list[Measure], statistics: list[str]) -> list[RuleGroup]:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
-from assay.analysis.documents import CancelCheck, Reconciliation
+from assay.analysis.documents import CancelCheck, LedgerRow, Reconciliation
 from assay.ledger.models import LedgerCount
 from assay.pages import words
 from assay.pages.contexts.head import RunHead
+from assay.pages.contexts.identity import ledger_quote_url
 from assay.pages.contexts.overview import LedgerSummary, ledger_summaries
 from assay.pages.joined import JoinedAttempt, joined_attempts
 from assay.pages.paging import Paged, window
@@ -40,9 +41,23 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseLevelRow:
+    """A level, how many attempts have evidence that they reached it, and of how many it is unknown."""
+
     level: str
     meaning: str
     count: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRow:
+    """One of the five checks of a cancellation, with the page that shows its evidence."""
+
+    check: str
+    result: str
+    value: str
+    evidence: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +67,7 @@ class LedgersPage:
     choices: list[Choice]
     sort: str
     paged: Paged[JoinedAttempt]
-    cancelled: list[tuple[str, list[CancelCheck]]]
+    cancelled: list[tuple[str, list[CheckRow]]]
     ghost_total_s: float
     ghost_unknown: int
     release: list[ReleaseLevelRow]
@@ -77,10 +92,10 @@ def ledgers_page(head: RunHead, *, show: str, sort: str, page: str | None) -> Le
         ],
         sort=sort,
         paged=Paged(rows=chosen[where.offset : where.offset + where.size], window=where),
-        cancelled=_by_attempt(document["cancel_checks"]),
+        cancelled=_by_attempt(document["cancel_checks"], head),
         ghost_total_s=sum(ghost["total_ns"] or 0 for ghost in ghosts) / 1e9,
         ghost_unknown=sum(ghost["total_ns"] is None for ghost in ghosts),
-        release=_release_levels(rows),
+        release=_release_levels(document["ledgers"]["resource"], len(rows)),
     )
 
 
@@ -95,19 +110,34 @@ def chosen_attempts(
     return chosen
 
 
-def _by_attempt(checks: list[CancelCheck]) -> list[tuple[str, list[CancelCheck]]]:
-    found: dict[str, list[CancelCheck]] = {}
+def check_row(check: CancelCheck, head: RunHead) -> CheckRow:
+    return CheckRow(
+        check=check["check"].replace("_", " "),
+        result=check["result"],
+        value=check["value"] or "",
+        evidence=check["evidence"] or "",
+        url=ledger_quote_url(head, check["evidence"]),
+    )
+
+
+def _by_attempt(checks: list[CancelCheck], head: RunHead) -> list[tuple[str, list[CheckRow]]]:
+    found: dict[str, list[CheckRow]] = {}
     for check in checks:
-        found.setdefault(check["attempt_id"], []).append(check)
+        found.setdefault(check["attempt_id"], []).append(check_row(check, head))
     return list(found.items())
 
 
-def _release_levels(rows: tuple[JoinedAttempt, ...]) -> list[ReleaseLevelRow]:
+def _release_levels(resource: list[LedgerRow], attempts: int) -> list[ReleaseLevelRow]:
+    reached: dict[str, set[str]] = {}
+    for row in resource:
+        if row["state"] == "released":
+            reached.setdefault(row["detail"] or "", set()).add(row["subject"])
     return [
         ReleaseLevelRow(
             level=level,
             meaning=str(meaning),
-            count=sum(bool(row.resource and row.resource.detail == level) for row in rows),
+            count=len(reached.get(level, ())),
+            unknown=attempts - len(reached.get(level, ())),
         )
         for level, meaning in words.RELEASE_MEANING.items()
     ]

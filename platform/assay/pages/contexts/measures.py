@@ -74,7 +74,7 @@ def measure_line(measure: Measure, headline: Headline | None = None) -> MeasureL
         label=headline.label if headline else f"{measure.rule} {measure.statistic}",
         rule=measure.rule,
         statistic=measure.statistic,
-        quantity=None if value is None else formatting.quantity(value, measure.unit),
+        quantity=None if value is None else _quantity(measure, value),
         value=measure.value,
         low=measure.low,
         high=measure.high,
@@ -124,6 +124,12 @@ def missing_line(headline: Headline, reason: str) -> MeasureLine:
         perspective="",
         limited_by="",
     )
+
+
+def _quantity(measure: Measure, value: float) -> Quantity:
+    if measure.statistic == "ratio" and measure.unit == "1":
+        return formatting.share(value)
+    return formatting.quantity(value, measure.unit)
 
 
 def _interval(measure: Measure, value: float | None) -> str:

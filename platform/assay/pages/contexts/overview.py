@@ -13,7 +13,7 @@ from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.measures import FIGURES, MeasureLine, measure_line, preferred
 from assay.pages.contexts.residuals import ResidualLine, residual_lines
 
-SHOWN_GAPS = 4
+SHOWN_GAPS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ def _limits(head: RunHead, residuals: list[ResidualLine]) -> Limits:
         gaps=gaps[:SHOWN_GAPS],
         more_gaps=max(0, len(gaps) - SHOWN_GAPS),
         nearest_bound=min(bounded, key=lambda r: r.times_bound or 0, default=None),
-        outside_range=[r for r in residuals if r.inside is False],
+        outside_range=[r for r in residuals if r.inside is False and not r.is_coverage],
     )
 
 

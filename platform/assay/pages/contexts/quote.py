@@ -50,6 +50,25 @@ def quote_lines(path: Path, name: str, line: int) -> Quote:
     return Quote(file=name, line=line, lines=found)
 
 
+def quote_row(path: Path, name: str, number: int) -> Quote:
+    """Row ``number`` (counted from one) of a Parquet table, one line a column."""
+    found = pl.scan_parquet(path).slice(number - 1, 1).collect() if number > 0 else pl.DataFrame()
+    if found.height == 0:
+        return Quote(file=name, line=number, problem=_("the table has no row of that number"))
+    return Quote(
+        file=name,
+        line=number,
+        columns=(_("column"), _("value in row {n}").format(n=number)),
+        rows=tuple(
+            (column, _shortened(value)) for column, value in found.row(0, named=True).items()
+        ),
+    )
+
+
+def _shortened(value: Any) -> Any:
+    return f"{len(value)} bytes" if isinstance(value, bytes) else value
+
+
 def quote_rows(path: Path, name: str, query: str) -> Quote:
     """Rows of a Parquet table or of a JSON list that hold every ``key=value`` of ``query``."""
     wanted = parse_query(query)

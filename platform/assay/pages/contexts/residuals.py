@@ -37,8 +37,24 @@ class ResidualLine:
 
     @property
     def name(self) -> str:
-        conditions = " ".join(f"{key}={value}" for key, value in self.conditions.items())
-        return f"{self.quantity} {conditions}".strip()
+        """Short: the quantity, its case or segment, and the batch; the table has every condition."""
+        where = self.conditions.get("case") or self.conditions.get("segment") or ""
+        batch = self.conditions.get("batch")
+        parts = (self.quantity, where, f"batch {batch}" if batch is not None else "")
+        return " · ".join(str(part) for part in parts if part)
+
+    @property
+    def is_time(self) -> bool:
+        return self.unit == "s"
+
+    @property
+    def is_coverage(self) -> bool:
+        return self.quantity.endswith("_coverage")
+
+    @property
+    def agrees(self) -> bool:
+        """Nothing is left to explain: in the range, or just as predicted."""
+        return bool(self.inside) or (self.measured is not None and self.measured == self.predicted)
 
     @property
     def shown_predicted(self) -> Quantity | None:
@@ -68,7 +84,7 @@ class ResidualLine:
     @property
     def below_bound(self) -> bool:
         """A measurement under its own lower bound: some parameter is wrong."""
-        if self.unit != "s" or self.bound is None or self.measured is None:
+        if not self.is_time or self.bound is None or self.measured is None:
             return False
         return self.measured < self.bound
 
@@ -81,13 +97,19 @@ class ResidualLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidualsPage:
-    lines: list[ResidualLine]
+    times: list[ResidualLine]
+    others: list[ResidualLine]  # work and capacity
+    held_out: list[ResidualLine]  # how often ranges held on steps that no parameter was fitted to
     parameters: list[Parameter]
     assumptions: list[str]
     registered_at: str | None
     coverage: float | None  # nominal, of the ranges
     inside: int
     compared: int
+
+    @property
+    def measured_others(self) -> int:
+        return sum(line.measured is not None for line in self.others)
 
     @property
     def nominal(self) -> str:
@@ -120,10 +142,12 @@ def residuals_page(head: RunHead) -> ResidualsPage:
         Residual.objects.filter(interpretation=head.interpretation).order_by("pk")
     )
     document = head.folder.predictions() if head.folder else None
-    compared = [line for line in lines if line.inside is not None]
+    compared = [line for line in lines if line.inside is not None and not line.is_coverage]
     coverages = {p["coverage"] for p in document["predictions"]} if document else set()
     return ResidualsPage(
-        lines=lines,
+        times=[line for line in lines if line.is_time],
+        others=[line for line in lines if not line.is_time and not line.is_coverage],
+        held_out=[line for line in lines if line.is_coverage],
         parameters=document["parameters"] if document else [],
         assumptions=document["assumptions"] if document else [],
         registered_at=document["registered_at"] if document else None,

@@ -11,7 +11,7 @@ from runners.protocol import layout
 
 TAIL_BYTES = 256 * 1024
 TAIL_LINES = 120
-_OWN_FIELDS = frozenset({"event", "t_ns", "t", "wall", "wall_ns"})
+_OWN_FIELDS = frozenset({"event", "t_ns", "t", "wall", "clock_domain"})
 _BAD_EVENTS = frozenset({"failure", "interrupted", "reaped"})
 
 
@@ -72,7 +72,7 @@ def session_rows(path: Path) -> list[SessionRow]:
                 line=number,
                 event=str(entry.get("event", "")),
                 since_s=(t_ns - origin) / 1e9 if t_ns is not None and origin is not None else None,
-                fields={k: v for k, v in entry.items() if k not in _OWN_FIELDS},
+                fields={k: v for k, v in entry.items() if k not in _OWN_FIELDS and v is not None},
             )
         )
     return rows

@@ -41,6 +41,7 @@ SERVER_KINDS = {
     "first_token": "server_decode",
     "front_written": "server_decode",
     "first_write": "server_decode",
+    "front_disconnected": "server_decode",
 }
 
 
@@ -106,7 +107,6 @@ def domain_timelines(head: RunHead) -> list[DomainTimeline]:
     document = head.reading.document()
     ghosts = document["ghost_load"] if document else []
     clocks = head.folder.clocks() if head.folder else None
-    origins = {clocks["client_domain"]: int(clocks["origin_ns"])} if clocks else {}
     found = (
         pl.scan_parquet(path)
         .group_by("clock_domain")
@@ -123,7 +123,8 @@ def domain_timelines(head: RunHead) -> list[DomainTimeline]:
         DomainTimeline(
             number=number,
             domain=row["clock_domain"],
-            origin_ns=origins.get(row["clock_domain"], row["first"]),
+            # An interpretation counts from the run's origin; a recorded stream has its own zero.
+            origin_ns=0 if clocks and clocks["origin_ns"] else row["first"],
             first_ns=row["first"],
             last_ns=row["last"],
             intervals=row["n"],

@@ -130,6 +130,17 @@ def plain(value: Any) -> str:
 
 
 @register.simple_tag
+def long(value: Any, shown: int = 90) -> SafeString:
+    """A value of any length: what is over ``shown`` characters is folded, not cut."""
+    text = plain(value)
+    if len(text) <= shown + 20:
+        return format_html("{}", text)
+    return format_html(
+        '<details class="long"><summary>{}…</summary>{}</details>', text[:shown], text[shown:]
+    )
+
+
+@register.simple_tag
 def variable(variables: dict[str, Any], name: str) -> str:
     """What a run moved under ``name``; a run that did not move it keeps the study's value."""
     return plain(variables[name]) if name in variables else _("as declared")

@@ -13,6 +13,7 @@ from assay.pages import exports
 from assay.pages.contexts.attempt import attempt_page
 from assay.pages.contexts.head import run_head
 from assay.pages.joined import End, JoinedAttempt, joined_attempts
+from assay.pages.views.run_context import run_context
 
 _COLUMNS = (
     "attempt_id",
@@ -37,8 +38,7 @@ _COLUMNS = (
 def attempt(request: HttpRequest, run_id: UUID, attempt_id: str) -> HttpResponseBase:
     head = run_head(run_id, "run-ledgers")
     page = attempt_page(head, attempt_id, request.GET.get("reads"))
-    context = {"head": head, "page": page, "section": "runs"}
-    return render(request, "pages/run/attempt.html", context)
+    return render(request, "pages/run/attempt.html", run_context(head, page))
 
 
 @require_safe

@@ -11,8 +11,9 @@ from django.views.decorators.http import require_safe
 from assay.pages import exports
 from assay.pages.contexts.files import files_page, listed
 from assay.pages.contexts.head import run_head
-from assay.pages.contexts.quote import Quote, quote_lines, quote_rows
+from assay.pages.contexts.quote import Quote, quote_lines, quote_row, quote_rows
 from assay.pages.contexts.trace_quote import quote_trace
+from assay.pages.views.run_context import run_context
 from runners.protocol import layout
 
 
@@ -25,8 +26,7 @@ def files(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
         rows = ((f.path, f.file_class, f.bytes, f.sha256, f.withheld or None) for f in page.files)
         columns = ["path", "class", "bytes", "sha256", "withheld"]
         return exports.table(f"files-{head.short_id}", form, columns, rows)
-    context = {"head": head, "page": page, "section": "runs"}
-    return render(request, "pages/run/files.html", context)
+    return render(request, "pages/run/files.html", run_context(head, page))
 
 
 @require_safe
@@ -51,7 +51,7 @@ def quote(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     template = (
         "pages/run/_quote.html" if getattr(request, "htmx", False) else "pages/run/quote.html"
     )
-    context = {"head": head, "quote": _quoted(request, name, run_id), "section": "runs"}
+    context = run_context(head, None, quote=_quoted(request, name, run_id))
     return render(request, template, context)
 
 
@@ -61,7 +61,8 @@ def _quoted(request: HttpRequest, name: str, run_id: UUID) -> Quote:
         return Quote(file=name, problem=_("the file is not in this copy of the bundle"))
     line = request.GET.get("line", "")
     if line.isascii() and line.isdigit() and len(line) < 12:
-        return quote_lines(path, name, int(line))
+        quoted_part = quote_row if path.suffix == ".parquet" else quote_lines
+        return quoted_part(path, name, int(line))
     query = request.GET.get("query", "")
     if name.startswith(layout.TRACE_FOLDER + "/") and ".json" in path.suffixes:
         return quote_trace(path, name, query)

@@ -21,6 +21,7 @@ from assay.pages.contexts.progress import progress_of
 from assay.pages.contexts.residuals import residuals_page
 from assay.pages.contexts.session_log import log_page
 from assay.pages.contexts.timeline import domain_timelines, view
+from assay.pages.views.run_context import run_context
 from assay.pages.views.run_tables import asked_table
 
 
@@ -95,7 +96,7 @@ def latency(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 def residuals(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     head = run_head(run_id, "run-residuals")
     page = residuals_page(head)
-    return _page(request, "residuals", head, page, figure=dumbbells(page.lines))
+    return _page(request, "residuals", head, page, figure=dumbbells([*page.times, *page.others]))
 
 
 @require_safe
@@ -126,9 +127,7 @@ def _page(
         return exported
     swapped = getattr(request, "htmx", False) and request.GET.get("part") == "table"
     template = f"pages/run/_{name}_table.html" if swapped else f"pages/run/{name}.html"
-    going = {"progress": progress_of(head.run)} if head.live else {}
-    context = {"head": head, "page": page, "section": "runs", **going, **more}
-    return render(request, template, context)
+    return render(request, template, run_context(head, page, **more))
 
 
 def _seconds(request: HttpRequest, name: str) -> float | None:

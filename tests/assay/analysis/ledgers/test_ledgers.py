@@ -176,3 +176,15 @@ def test_one_session_may_hold_many_tasks_and_is_no_ledger_subject() -> None:
         r["subject_type"] for ledger in ("client", "task") for r in document["ledgers"][ledger]
     }
     assert "session" not in subjects
+
+
+@pytest.mark.req("1.01", "1.04")
+def test_an_event_of_a_request_is_of_its_attempt_only_if_there_is_one() -> None:
+    by_request = server("server.completed", 20) | {"attempt_id": None, "request_id": "r"}
+    retry = [row("sent", 30, "b", request_id="r", retry_of="a"), row("timeout", 40, "b")]
+
+    once = interpretation(completed(), [by_request])["ledgers"]["server"]
+    twice = interpretation([*completed(), *retry], [by_request])["ledgers"]["server"]
+
+    assert [r["state"] for r in once] == ["completed"]
+    assert [r["state"] for r in twice] == ["undetermined", "undetermined"]

@@ -225,3 +225,33 @@ def test_any_split_over_reads_gives_the_same_answers(
 
     # All reads bear one time, so that the split is the only thing that differs.
     assert said([0, *cuts, len(body)]) == said([0, len(body)])
+
+
+def test_usage_that_grows_from_the_second_content_event_on_gives_the_later_chunks() -> None:
+    def counted(text: str, total: int, finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": {"content": text}, "finish_reason": finish}
+        return event({"choices": [choice], "usage": {"completion_tokens": total}})
+
+    attempt = reply((10, delta("a")), (20, counted("b", 3)), (30, counted("c", 5, "stop")))
+
+    # Chunk 2 may hold one or two of the three tokens; chunk 3 holds 5 - 3.
+    assert attempt.reply.chunk_tokens == [None, None, 2]
+
+
+def test_usage_per_chunk_does_not_grow_and_is_no_running_total() -> None:
+    def counted(text: str, finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": {"content": text}, "finish_reason": finish}
+        return event({"choices": [choice], "usage": {"completion_tokens": 1}})
+
+    attempt = reply((10, counted("a")), (20, counted("b", "stop")))
+
+    assert attempt.reply.chunk_tokens == [1, None]
+
+
+def test_blanks_before_a_json_reply_do_not_make_it_an_event_stream() -> None:
+    attempt = reply(
+        (10, "\n"), (20, '{"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]}')
+    )
+
+    assert attempt.reply.text == "x"
+    assert attempt.reply.first_content_ns == 20 * MS

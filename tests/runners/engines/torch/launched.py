@@ -60,6 +60,7 @@ class Engine:
     process: subprocess.Popen[bytes]
     model: str = MODEL
     children: list[psutil.Process] = field(default_factory=list)
+    opened: list[socket.socket] = field(default_factory=list)
 
     @property
     def log(self) -> str:
@@ -96,13 +97,14 @@ class Engine:
             return answer.status, json.loads(raw) if is_json else raw.decode()
 
     def open(self, body: Mapping[str, Any], *, path: str, request: str) -> socket.socket:
-        """Send a request on a socket of its own and leave it open."""
+        """Send a request on a socket of its own and leave it open, at most until the engine ends."""
         data = json.dumps({"model": self.model, **body}).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
             f"X-Request-Id: {request}\r\nContent-Length: {len(data)}\r\n\r\n"
         )
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        self.opened.append(connection)
         connection.sendall(head.encode() + data)
         return connection
 
@@ -116,6 +118,16 @@ class Engine:
                 return found[count - 1]
             time.sleep(0.02)
         raise AssertionError(f"no {event} of {request} within {timeout_s} s:\n{self.log[-2000:]}")
+
+    def wait_idle(self, timeout_s: float = 30.0) -> None:
+        """Until no request runs or waits, by the engine's own gauges."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            page = str(self.get("/metrics")[1])
+            if "requests_running 0.0" in page and "requests_waiting 0.0" in page:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"still busy after {timeout_s} s")
 
 
 @contextlib.contextmanager
@@ -161,6 +173,8 @@ def launched(
             await_ready(engine)
         yield engine
     finally:
+        for connection in engine.opened:
+            connection.close()
         tree = _tree(process)
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)

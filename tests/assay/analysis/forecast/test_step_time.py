@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.forecast.parameters import Known, known_parameters
+from assay.analysis.forecast.step_time import Executed, StepTimes
 from assay.analysis.perfmodel.precision import plain
-from assay.analysis.perfmodel.step_time import Executed, StepTimes
 from assay.analysis.perfmodel.weights import uniform, weight_bytes
 from assay.analysis.perfmodel.work import SequenceStep, decode_sequences
 from tests.assay.analysis import benchmarks

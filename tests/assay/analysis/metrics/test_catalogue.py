@@ -1,0 +1,51 @@
+"""Every metric of the catalogue keeps the same contract."""
+
+import math
+
+import pytest
+
+from assay.analysis.absence import Absent
+from assay.analysis.metrics.registry import ATTEMPT_RULES
+from assay.analysis.metrics.rule import Rule
+from tests.assay.analysis.engine import Reading, cancelled_in_decode
+from tests.assay.analysis.streams import attempts, delta, one, read, row
+
+UNITS = {"s", "ms", "us", "ns", "token", "token/s", "request/s", "byte", "1"}
+
+
+@pytest.mark.parametrize("rule", ATTEMPT_RULES.values(), ids=lambda r: r.id)
+def test_a_rule_says_what_it_is(rule: Rule) -> None:
+    assert rule.unit in UNITS
+    assert rule.version >= 1
+    for words in (rule.title, rule.formula, rule.population, rule.needs, rule.source, rule.layer):
+        assert words
+    assert rule.perspective in {"client", "server", "both"}
+    assert rule.compute.__doc__ or rule.samples is not None
+
+
+@pytest.mark.parametrize("rule", ATTEMPT_RULES.values(), ids=lambda r: r.id)
+def test_a_rule_gives_a_finite_number_or_a_reason(rule: Rule) -> None:
+    left = attempts(row("created", 0), row("sent", 1), read(33, delta("x")), row("cancel", 100))
+    reading = Reading(cancelled_in_decode(), left)
+
+    for attempt, record in ((left[0], reading.record("a")), (one(row("created", 0)), None)):
+        value = rule.compute(attempt, record)
+        if isinstance(value, Absent):
+            assert value.reason
+        else:
+            assert math.isfinite(value)
+
+
+@pytest.mark.req("3.13")
+@pytest.mark.forbids
+def test_a_server_metric_is_never_filled_from_the_client() -> None:
+    attempt = one(row("sent", 0), read(10, delta("x", finish="stop")), row("closed", 11))
+
+    for rule in ATTEMPT_RULES.values():
+        if rule.perspective == "server":
+            assert isinstance(rule.compute(attempt, None), Absent), rule.id
+
+
+def test_the_words_first_token_name_no_rule() -> None:
+    # A "first token" figure that does not say whether content or visible answer is meant has no id here.
+    assert not [rule for rule in ATTEMPT_RULES if rule in {"ttft", "ttft.client", "first_token"}]

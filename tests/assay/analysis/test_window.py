@@ -1,0 +1,47 @@
+"""The span over which rates are taken."""
+
+from typing import Any
+
+from assay.analysis.absence import Absent
+from assay.analysis.window import Window, closed_loop_window, open_loop_window, whole_window
+from tests.assay.analysis.streams import MS, attempts, row
+
+
+def spans(*pairs: tuple[float, float]) -> Any:
+    rows = []
+    for i, (start, end) in enumerate(pairs):
+        rows += [row("sent", start, f"a{i}"), row("timeout", end, f"a{i}")]
+    return attempts(*rows)
+
+
+def test_a_closed_loop_is_steady_while_enough_is_in_flight() -> None:
+    # Two in flight from 10 to 40, with an instant of one at 20 to 21; one only before and after.
+    window = closed_loop_window(spans((0, 20), (10, 50), (21, 40)), 2)
+
+    assert isinstance(window, Window)
+    assert (window.from_ns, window.to_ns) == (10 * MS, 40 * MS)
+
+
+def test_a_loop_that_never_fills_has_no_steady_part() -> None:
+    window = closed_loop_window(spans((0, 20), (20, 40)), 2)
+
+    assert isinstance(window, Absent)
+
+
+def test_an_open_loop_reaches_from_its_first_to_its_last_arrival() -> None:
+    rows = [row("scheduled", t, f"a{t}") for t in (5, 15, 30)]
+
+    window = open_loop_window(attempts(*rows))
+
+    assert isinstance(window, Window)
+    assert (window.from_ns, window.to_ns) == (5 * MS, 30 * MS)
+    assert isinstance(open_loop_window(attempts(rows[0])), Absent)
+
+
+def test_the_whole_span_holds_the_last_arrival() -> None:
+    window = whole_window(spans((0, 20), (10, 50)))
+
+    assert isinstance(window, Window)
+    assert window.holds(50 * MS)
+    assert not window.holds(50 * MS + 1)
+    assert isinstance(whole_window(attempts(row("created", 0))), Absent)

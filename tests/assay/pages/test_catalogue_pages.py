@@ -1,0 +1,92 @@
+"""Studies, artifacts and rules."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from assay.analysis.metrics.registry import ATTEMPT_RULES
+from assay.ledger.models import Artifact, Study
+from assay.pages.contexts.study import study_page
+from tests.assay.pages.conftest import page
+from tests.assay.pages.factory import Laboratory
+
+
+def test_a_study_lists_its_runs_in_recorded_order(lab: Laboratory, somebody: Client) -> None:
+    text = page(somebody, reverse("study", args=[lab.study.pk]))
+
+    places = [text.index(f'href="/runs/{run.pk}"') for run in lab.sweep]
+    assert places == sorted(places)
+    assert "How do first token and output rate move with concurrency?" in text
+    assert "order seed" in text
+
+
+def test_a_sweep_is_drawn_over_what_it_moved(lab: Laboratory) -> None:
+    made = study_page(lab.study.pk)
+
+    assert made.moved == "load.concurrency"
+    assert made.figure is not None
+    first = made.figure["data"][0]
+    assert first["x"] == [1, 2, 4]
+    # TTFT p50 of the made-up runs: 142 ms times 0.7, 0.8 and 1.0
+    assert first["y"] == pytest.approx([99.4, 113.6, 142.0])
+
+
+def test_one_start_each_leaves_the_spread_unknown(lab: Laboratory, somebody: Client) -> None:
+    text = page(somebody, reverse("study", args=[lab.study.pk]))
+
+    assert "the spread from start to start is unknown" in text
+
+
+def test_a_study_without_numbers_has_no_empty_chart(lab: Laboratory, somebody: Client) -> None:
+    other = Study.objects.exclude(pk=lab.study.pk).get()
+
+    assert "plotly" not in page(somebody, reverse("study", args=[other.pk]))
+
+
+def test_an_artifact_shows_its_bytes_and_its_runs(lab: Laboratory, somebody: Client) -> None:
+    text = page(somebody, reverse("artifact", args=[lab.artifact.digest]))
+
+    for words in ("93.8", "h_kv", "Q4_1", "upstream commit", "smollm2_concurrency"):
+        assert words in text
+
+
+@pytest.mark.req("5.26")
+@pytest.mark.forbids
+def test_a_converted_artifact_is_never_shown_as_its_parent(
+    lab: Laboratory, somebody: Client
+) -> None:
+    child = Artifact.objects.create(
+        digest="c0" * 32,
+        name="SmolLM2 dequantized",
+        revision="sha256:" + "c0" * 32,
+        parent_digest=lab.artifact.digest,
+        document={**lab.artifact.document, "digest": "c0" * 32, "name": "SmolLM2 dequantized"},
+    )
+
+    text = page(somebody, reverse("artifact", args=[child.digest]))
+
+    assert "another artifact; a comparison with it is one between two artifacts" in text
+    assert "No run of it yet" in text
+
+
+@pytest.mark.parametrize("name", ["studies", "artifacts", "rules"])
+def test_a_list_takes_few_queries(
+    name: str,
+    lab: Laboratory,
+    somebody: Client,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_max_num_queries(4):
+        page(somebody, reverse(name))
+
+
+@pytest.mark.parametrize("name", ["studies", "artifacts"])
+def test_an_empty_list_gives_a_command(name: str, db: None, somebody: Client) -> None:
+    assert "assay run study=smollm2_torch" in page(somebody, reverse(name))
+
+
+def test_every_rule_of_the_registry_has_an_anchor(db: None, somebody: Client) -> None:
+    text = page(somebody, reverse("rules"))
+
+    assert all(f'id="{rule}"' in text for rule in ATTEMPT_RULES)
