@@ -44,7 +44,7 @@ class Phases:
         prompts = pq.read_table(self._bundle / layout.PROMPTS).to_pylist()
         self._prompts = {row["prompt_ref"]: row for row in prompts}
         self.total = sum(map(len, self._rows.values()))
-        self._done = 0
+        self._done = self._shown = 0
         self._phase = Phase.warmup
         self.reports: dict[str, DriveReport] = {}
 
@@ -141,7 +141,8 @@ class Phases:
         self._log.write(SessionEvent.phase_end, phase=phase.value, **fields)
 
     def _show(self, done: int, message: str) -> None:
-        self._record.count(done, self.total)
+        self._shown = max(self._shown, done)  # a phase may begin while requests are still open
+        self._record.count(self._shown, self.total)
         self._record.tell(self._phase.value, message)
 
     def client_error(self) -> dict[str, Any]:

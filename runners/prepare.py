@@ -22,8 +22,6 @@ from experiments.migrations import migrate
 from experiments.plan import check
 from runners.adapters import adapter_for
 from runners.artifacts.chat_template import TemplateProblem
-from runners.catalogue import ENGINES
-from runners.engines.base import EngineAdapter
 from runners.evidence.artifact import VerifiedArtifact, verify
 from runners.evidence.capture_size import estimate
 from runners.evidence.environment_checks import check_disk, free_port
@@ -98,7 +96,7 @@ def check_all(request: Mapping[str, Any], out: Path) -> Prepared:
     roots = [Path(p) for p in context["artifact_roots"]]
     policy = Policy(artifact_roots=tuple(str(r) for r in roots))
     digest = _checked_digest(spec, str(request["spec_digest"]), policy)
-    adapter = engine_adapter(str(spec["engine"]["key"]))
+    adapter = adapter_for(str(spec["engine"]["key"]))
     if (problem := adapter.environment_problem(spec)) is not None:
         raise EnvironmentLacks(
             Finding(
@@ -160,21 +158,6 @@ def _checked_digest(spec: Mapping[str, Any], stated: str, policy: Policy) -> str
             "The spec was changed after it was planned; plan the study again.",
         )
     return digest
-
-
-def engine_adapter(key: str) -> EngineAdapter:
-    """The adapter of an engine, imported only now. Raises Refused or EnvironmentLacks."""
-    try:
-        return adapter_for(key)
-    except ImportError as error:
-        raise EnvironmentLacks(
-            Finding(
-                field="engine.environment",
-                seen=f"{ENGINES[key].label} cannot be loaded: {error}",
-                allowed="an installed engine",
-                remedy=f"pip install 'assay[{key}]'",
-            )
-        ) from error
 
 
 def _publish(prepared: Prepared, out: Path) -> None:

@@ -23,10 +23,6 @@ BAD_IMPORTS = {
         "import runners.engines.base",
     ),
     "Science and runners are free of the web": ("platform/assay/analysis/bad.py", "import django"),
-    "Engines are strangers": (
-        "runners/engines/replay/bad.py",
-        "import runners.engines.torch.adapter",
-    ),
     "No cycles": ("runners/protocol/layout.py", "import runners.load.client"),
 }
 

@@ -14,6 +14,7 @@ import pytest
 
 from experiments.identity import spec_digest
 from runners import prepare
+from runners.adapters import adapter_for
 from runners.evidence.artifact_sources import folder_revision
 from runners.evidence.capture_size import estimate
 from runners.protocol.documents import IDENTITY_ITEMS
@@ -322,7 +323,7 @@ def test_an_engine_that_cannot_be_loaded_is_something_the_machine_lacks(
     monkeypatch.setitem(sys.modules, "runners.engines.torch.adapter", None)
 
     with pytest.raises(EnvironmentLacks, match=r"pip install 'assay\[torch\]'"):
-        prepare.engine_adapter("torch")
+        adapter_for("torch")
 
 
 @pytest.mark.req("5.03")

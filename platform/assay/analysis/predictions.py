@@ -21,14 +21,9 @@ from assay.analysis.forecast.step_time import Executed
 from assay.analysis.forecast.times import Clock, time_rows
 from assay.analysis.forecast.work import work_rows
 from assay.analysis.perfmodel.config_reader import read_artifact_config
-from assay.analysis.perfmodel.precision import GGUF_FORMATS, StoredFormat, plain
-from assay.analysis.perfmodel.weights import (
-    WeightFormats,
-    WeightGroup,
-    by_group,
-    uniform,
-    weight_bytes,
-)
+from assay.analysis.perfmodel.precision import plain
+from assay.analysis.perfmodel.quantization import stored_formats
+from assay.analysis.perfmodel.weights import uniform, weight_bytes
 from assay.analysis.perfmodel.work import NOT_COUNTED
 from experiments.identity import spec_digest
 from runners.protocol.documents import PredictionsDocument
@@ -117,24 +112,6 @@ def executed_model(spec: Mapping[str, Any], shape: RunShape) -> tuple[Executed, 
     return executed, remarks
 
 
-def stored_formats(precision: Mapping[str, Any]) -> WeightFormats:
-    """Formats of a GGUF artifact's tensors from its declared weight precision.
-
-    Matrices have ``dtype``; the embedding and the norms what ``excluded_dtypes`` says of them.
-    """
-    excluded = {str(k): str(v) for k, v in (precision.get("excluded_dtypes") or {}).items()}
-    main = _stored(str(precision["dtype"]))
-    embedding = next((_stored(v) for k, v in excluded.items() if "embd" in k), main)
-    vectors = next((_stored(v) for k, v in excluded.items() if "norm" in k), main)
-
-    def of(group: WeightGroup) -> StoredFormat:
-        if group.name == "embedding":
-            return embedding
-        return main if group.matmul else vectors
-
-    return by_group(of, label=main.name)
-
-
 def check_registered(
     session_events: Sequence[Mapping[str, Any]], predictions_digest: str
 ) -> Absent | None:
@@ -168,11 +145,6 @@ def check_registered(
             remedy="Use the document that was registered before the launch.",
         )
     return None
-
-
-def _stored(name: str) -> StoredFormat:
-    known = GGUF_FORMATS.get(name.lower())
-    return known if known else plain(name, field="artifact.precision.weights")
 
 
 def _add_slope(known: Known, executed: Executed) -> None:

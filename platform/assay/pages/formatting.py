@@ -122,6 +122,11 @@ def _scaled(value: float, unit: str, *, whole: bool) -> tuple[str, str]:
 
 def scale_of(magnitude: float, unit: str) -> tuple[float, str]:
     """The divisor that brings ``magnitude`` (in ``unit``) to the printed unit."""
+    if unit.startswith("s/"):  # a time per byte, FLOP or token
+        for step, shown in (*_TIME_STEPS, (1e-3, "ps")):
+            if magnitude * 1e9 >= step:
+                return step / 1e9, f"{shown}/{unit[2:]}"
+        return 1.0, unit
     if unit in _TIME_NS:
         in_ns = magnitude * _TIME_NS[unit]
         for step, shown in _TIME_STEPS:

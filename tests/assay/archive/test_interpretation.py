@@ -306,3 +306,39 @@ def test_a_folder_that_is_no_bundle_is_refused(
 
     assert main([str(tmp_path), str(tmp_path / "derived")]) == 2
     assert "manifest.sha256" in capsys.readouterr().err
+
+
+@pytest.mark.req("9.09", "9.10")
+@pytest.mark.forbids
+def test_permission_to_call_is_not_permission_to_look_inside(tmp_path: Path) -> None:
+    only_client = {"points": interpretable.observation()["points"][:1]}
+
+    document = read(tmp_path, **{layout.OBSERVATION: only_client})
+
+    assert aggregate(document, "ttft.server", "mean")["limited_by"] == "E1"
+    assert {r["level"] for r in document["ledgers"]["server"]} == {"E1"}
+
+
+@pytest.mark.req("9.04", "9.05")
+@pytest.mark.forbids
+def test_every_interval_called_measured_has_two_recorded_events(
+    reading: tuple[Path, dict[str, Any]],
+) -> None:
+    _, document = reading
+
+    intervals = [i for lane in document["lanes"] for i in lane["intervals"]]
+    assert {i["origin"] for i in intervals} == {"measured"}
+    recorded = {json.loads(line)["event"] for line in interpretable.events().splitlines()}
+    client = {
+        "created",
+        "connect_start",
+        "connected",
+        "sent",
+        "first_content",
+        "last_content",
+        "done",
+        "ended",
+    }
+    for interval in intervals:
+        for event in (interval["start_event"], interval["end_event"]):
+            assert event in recorded | client | {"last_token", "first_byte"}

@@ -11,6 +11,7 @@ import pytest
 
 from assay.cli.main import main
 from tests.assay.analysis.perfmodel.structures import CONFIGS
+from tests.assay.analysis.run_specs import spec
 
 ROOT = Path(__file__).parents[3]
 LLAMA = str(CONFIGS / "meta-llama__Llama-3.1-8B.json")
@@ -102,6 +103,26 @@ def test_a_companion_declares_the_cache(capsys: pytest.CaptureFixture[str]) -> N
     assert found["state"]["bytes_per_token"] == 163840
     assert alone["state"]["bytes_per_token"] == 327680
     assert (forced["state"]["dtype"], forced["state"]["bytes_per_token"]) == ("float16", 327680)
+
+
+def test_a_run_spec_is_read_with_its_own_precisions(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    document = spec()
+    document["artifact"]["precision"]["kv"] = {"dtype": "float32"}
+    file = tmp_path / "spec.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+
+    found = answer(capsys, "--config", str(file))
+    executed = answer(
+        capsys, "--config", str(file), "--weight-dtype", "float32", "--kv-dtype", "bf16"
+    )
+
+    # Q4_1 matrices, a Q8_0 table, float32 norms; as executed 134,515,008 x 4 B
+    assert found["weights"]["bytes"] == 66_355_200 + 30_081_024 + 140_544
+    assert (found["state"]["bytes_per_token"], found["state"]["dtype"]) == (46080, "float32")
+    assert executed["weights"]["bytes"] == 538_060_032
+    assert executed["state"]["bytes_per_token"] == 23040
 
 
 @pytest.mark.req("12.07")

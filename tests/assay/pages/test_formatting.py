@@ -26,6 +26,9 @@ THIN = formatting.THIN_SPACE
         (21.4e9, "byte/s", "21.4 GB/s"),
         (1.3e12, "FLOP/s", "1.30 TFLOP/s"),
         (98.42, "token/s", "98.4 token/s"),
+        (9.72e-9, "s/byte", "9.72 ns/byte"),
+        (5.7e-12, "s/FLOP", "5.70 ps/FLOP"),
+        (168_000, "byte*s", "164 KiB·s"),  # 168000 / 1024 = 164.06
         (1234567, "token", f"1{THIN}234{THIN}567 token"),
         (0.75, "1", "0.750"),
         (28, "1", "28"),

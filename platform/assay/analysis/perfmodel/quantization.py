@@ -1,4 +1,4 @@
-"""Which stored formats a configuration declares: none, GPTQ, FP8 by block or by tensor, or a companion file.
+"""Stored formats that a configuration declares: none, GPTQ, FP8 by block or tensor, a companion, GGUF types.
 
 Scales count as bits per element; excluded modules keep the configuration's own dtype. A method that is not
 listed here is refused by name.
@@ -11,9 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.analysis.perfmodel.errors import ModelRefused
-from assay.analysis.perfmodel.precision import DTYPE_BITS, StoredFormat, dtype, plain
+from assay.analysis.perfmodel.precision import (
+    DTYPE_BITS,
+    GGUF_FORMATS,
+    StoredFormat,
+    dtype,
+    plain,
+)
 from assay.analysis.perfmodel.structure import Structure
-from assay.analysis.perfmodel.weights import WeightFormats, WeightGroup, uniform
+from assay.analysis.perfmodel.weights import WeightFormats, WeightGroup, by_group, uniform
 from runners.protocol.errors import Finding
 
 ASSUMED_DTYPE = "bfloat16"
@@ -41,9 +47,19 @@ def declared_formats(
     """Formats from the command line, else the companion ``hf_quant_config``, else the configuration.
 
     ``weight_dtype`` replaces every format (a dequantizing engine). KV dtype: ``kv_dtype``, else the
-    companion's, else ``kv_cache_scheme``, else the configuration's dtype, else bfloat16 as an assumption.
+    companion's, else ``kv_cache_scheme``, else the configuration's dtype, else bfloat16 as an assumption. A
+    RunSpec declares both in its ``artifact.precision``.
     """
     assumptions = []
+    precision = (config.get("artifact") or {}).get("precision")
+    if precision and weight_dtype is None:
+        given_kv = kv_dtype or str(precision["kv"]["dtype"])
+        return Declared(
+            weights=stored_formats(precision["weights"]),
+            kv_dtype=dtype(given_kv, field="artifact.precision.kv"),
+            kv_source="command line" if kv_dtype else "artifact.precision",
+            assumptions=(),
+        )
     own = structure.declared_dtype
     if own is None:
         own = ASSUMED_DTYPE
@@ -59,6 +75,29 @@ def declared_formats(
         source = "assumed"
         assumptions.append(f"no dtype declared: KV cache taken as {ASSUMED_DTYPE}")
     return Declared(weights=weights, kv_dtype=kv, kv_source=source, assumptions=tuple(assumptions))
+
+
+def stored_formats(precision: Mapping[str, Any]) -> WeightFormats:
+    """Formats of a GGUF artifact's tensors from its declared weight precision.
+
+    Matrices have ``dtype``; the embedding and the norms what ``excluded_dtypes`` says of them.
+    """
+    excluded = {str(k): str(v) for k, v in (precision.get("excluded_dtypes") or {}).items()}
+    main = _stored(str(precision["dtype"]))
+    embedding = next((_stored(v) for k, v in excluded.items() if "embd" in k), main)
+    vectors = next((_stored(v) for k, v in excluded.items() if "norm" in k), main)
+
+    def of(group: WeightGroup) -> StoredFormat:
+        if group.name == "embedding":
+            return embedding
+        return main if group.matmul else vectors
+
+    return by_group(of, label=main.name)
+
+
+def _stored(name: str) -> StoredFormat:
+    known = GGUF_FORMATS.get(name.lower())
+    return known if known else plain(name, field="artifact.precision.weights")
 
 
 def _declared_weights(

@@ -77,7 +77,7 @@ def digest(value: str | None, reason: str | None = None) -> SafeString:
 @register.simple_tag
 def revision(value: str) -> SafeString:
     """An immutable id with its long hash cut for reading; all of it on hover and to copy."""
-    cut = re.sub(r"[0-9a-f]{32,}", lambda found: found[0][:12] + "…", value)
+    cut = re.sub(r"[0-9a-f]{32,}", lambda found: found[0][:8] + "…", value)
     return format_html(
         '<code class="revision" title="{}">{}</code>'
         '<button type="button" class="copy" data-copy="{}" aria-label="{}">{}</button>',

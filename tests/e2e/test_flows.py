@@ -1,0 +1,194 @@
+"""What people do on the pages, in a real Chromium on a real server."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Open
+from tests.e2e.site import Site
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+def test_runs_are_filtered_without_loading_the_page_anew(browse: Open, site: Site) -> None:
+    window = browse()
+    page = window.open("/")
+    page.evaluate("window.sameDocument = true")
+
+    page.select_option("select[name=state]", "failed")
+
+    expect(page.locator("#runs tbody tr")).to_have_count(1)
+    assert page.evaluate("window.sameDocument")
+    assert "state=failed" in page.url
+
+
+def test_typing_filters_by_text(browse: Open, site: Site) -> None:
+    page = browse().open("/")
+
+    page.fill("#q", "concurrency")
+
+    expect(page.locator("#runs tbody tr")).to_have_count(3)
+
+
+def test_the_first_screen_of_a_run_holds_its_three_answers(browse: Open, site: Site) -> None:
+    window = browse()
+    page = window.open("/")
+
+    page.get_by_role("link", name="smollm2_concurrency #1").click()
+
+    for name in ("What was run", "What came out", "What limits it"):
+        heading = page.get_by_role("heading", name=name)
+        expect(heading).to_be_visible()
+        box = heading.bounding_box()
+        assert box is not None
+        assert box["y"] < 900
+
+
+def test_an_evidence_chip_opens_the_very_line_and_closes_it_again(browse: Open, site: Site) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}/identity")
+    chip = page.locator("#item-launch_configuration a.chip")
+
+    chip.click()
+
+    line = page.locator("#quote-launch_configuration li.this")
+    expect(line).to_contain_text("config max_batch=8 token_budget=256")
+    expect(chip).to_have_attribute("aria-expanded", "true")
+    chip.click()
+    expect(line).to_have_count(0)
+    expect(chip).to_have_attribute("aria-expanded", "false")
+
+
+def test_a_trace_chip_opens_the_rows(browse: Open, site: Site) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}/identity")
+
+    page.locator("#item-attention_gemm_backend a.chip").click()
+
+    expect(page.locator("#quote-attention_gemm_backend tbody tr")).to_have_count(2)
+
+
+def test_ledgers_are_narrowed_to_what_disagrees(browse: Open, site: Site) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}/ledgers")
+
+    page.get_by_role("link", name="client and server disagree").click()
+
+    rows = page.locator("#attempts-region tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("timeout")
+    expect(rows.first).to_contain_text("disagrees")
+    rows.first.get_by_role("link").first.click()
+    expect(page.get_by_role("heading", name="load-0006.A1")).to_be_visible()
+
+
+def test_hostile_model_output_does_nothing(browse: Open, site: Site) -> None:
+    window = browse()
+
+    page = window.open(f"/runs/{site.ids['run']}/attempts/cases-0002.A1")
+
+    assert "owned" not in page.title()
+    expect(page.locator("#answer")).to_contain_text("<script>document.title")
+    assert page.locator("main img").count() == 0
+    assert window.abroad == []
+
+
+def test_a_lane_of_the_timeline_opens_its_request(browse: Open, site: Site) -> None:
+    window = browse()
+    page = window.open(f"/runs/{site.ids['run']}/timeline")
+    lane = page.locator(".plot .trace.scatter path.js-line").first
+
+    box = lane.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 6, box["y"] + 3)
+    page.mouse.click(box["x"] + 6, box["y"] + 3)
+
+    page.wait_for_url(re.compile("/attempts/"))
+
+
+def test_dragging_over_the_timeline_asks_for_detail(browse: Open, site: Site) -> None:
+    window = browse()
+    page = window.open(f"/runs/{site.ids['run']}/timeline")
+    area = page.locator(".plot .nsewdrag").first.bounding_box()
+    assert area is not None
+    middle = area["y"] + area["height"] / 2
+
+    with page.expect_response(re.compile(r"timeline/0\.json\?from=")) as answer:
+        page.mouse.move(area["x"] + 10, middle)
+        page.mouse.down()
+        page.mouse.move(area["x"] + 120, middle, steps=6)
+        page.mouse.up()
+
+    shown = answer.value.json()["layout"]["xaxis"]["range"]
+    assert shown[1] - shown[0] < 4
+    labels = page.locator(".plot .ytick text")
+    expect(labels.first).to_have_text("cases-0001.A1")
+    expect(labels).not_to_have_count(28)
+
+
+def test_progress_goes_on_by_itself_and_the_page_turns_when_the_run_ends(
+    browse: Open, site: Site
+) -> None:
+    run = site.ids["running"]
+    page = browse().open(f"/runs/{run}")
+    expect(page.locator("#progress")).to_contain_text("9/28")
+
+    site.demo("step", run, "17")
+    expect(page.locator("#progress")).to_contain_text("17/28", timeout=15_000)
+    site.demo("end", run)
+
+    expect(page.locator("#progress")).to_have_count(0, timeout=15_000)
+    expect(page.locator(".run-head .state")).to_have_text("sealed")
+
+
+def test_rows_are_walked_and_opened_by_keyboard(browse: Open, site: Site) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}/ledgers")
+    page.locator("#attempts-region tbody tr").first.focus()
+
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+
+    assert "cases-0003.A1" in page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("cases-0003.A1"))
+
+
+def test_the_content_is_one_key_away(browse: Open, site: Site) -> None:
+    page = browse().open("/")
+
+    page.keyboard.press("Tab")
+
+    focused = page.locator(":focus")
+    expect(focused).to_have_text("Skip to the content")
+    outline = focused.evaluate("(e) => getComputedStyle(e).outlineStyle")
+    assert outline == "solid"
+
+
+def test_chosen_columns_stay_chosen(browse: Open, site: Site) -> None:
+    page = browse().open("/")
+    page.get_by_text("Columns", exact=True).click()
+
+    page.get_by_label("Engine and device").uncheck()
+
+    expect(page.locator("#runs th[data-column=engine]")).to_be_hidden()
+    page.reload()
+    expect(page.locator("#runs th[data-column=engine]")).to_be_hidden()
+
+
+def test_a_digest_is_copied_whole(browse: Open, site: Site) -> None:
+    window = browse(permissions=["clipboard-read", "clipboard-write"])
+    page = window.open(f"/runs/{site.ids['run']}")
+
+    page.get_by_role("button", name="Copy the full digest").first.click()
+
+    expect(page.get_by_text("copied")).to_be_visible()
+    assert re.fullmatch(r"[0-9a-f]{64}", page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_a_figure_is_redrawn_when_the_colour_scheme_changes(browse: Open, site: Site) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}/latency")
+    label = page.locator(".plot .xtick text").first
+    fill = "(e) => getComputedStyle(e).fill"
+    light = label.evaluate(fill)
+
+    page.emulate_media(color_scheme="dark")
+
+    expect(label).not_to_have_css("fill", light)
