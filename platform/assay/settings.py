@@ -152,6 +152,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = 0 if PLAIN_HTTP else 30 * 24 * 3600
 if os.environ.get("ASSAY_BEHIND_PROXY") == "1":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = not PLAIN_HTTP
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked by the proxy itself
 
 LEASE_S = float(os.environ.get("ASSAY_LEASE_S", "30"))
 HEARTBEAT_S = float(os.environ.get("ASSAY_HEARTBEAT_S", "5"))

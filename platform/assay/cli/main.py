@@ -5,11 +5,14 @@ So that ``load``, ``interpret``, ``predict`` and ``verify`` need neither Django 
 
 import argparse
 import importlib
+import secrets
 import sys
+import traceback
 from collections.abc import Sequence
 from types import ModuleType
 
-from assay.cli.exits import INTERRUPTED, REFUSED
+from assay.archive.paths import home_from_environment
+from assay.cli.exits import FAILED, INTERRUPTED, REFUSED, complain
 
 VERBS: dict[str, tuple[str, str]] = {
     "run": ("assay.cli.run", "run a study here, now"),
@@ -50,6 +53,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough; Python must not complain again at exit.
         sys.stdout = None
         return 0
+    except Exception as error:  # noqa: BLE001 - the last boundary: no stack traces for people
+        return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    """Say what happened in one line; the trace goes to a file, under a reference for the maintainer."""
+    reference = secrets.token_hex(4)
+    path = home_from_environment().root / "logs" / "errors.log"
+    trace = "".join(traceback.format_exception(error))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(f"reference {reference}\n{trace}\n")
+    except OSError:
+        sys.stderr.write(trace)  # a full or read-only disk: better here than nowhere
+    complain(
+        f"{type(error).__name__}: {str(error).strip()} (allowed: no error of Assay's own). "
+        f"Please report it with reference {reference} from {path}"
+    )
+    return FAILED
 
 
 def overview() -> str:

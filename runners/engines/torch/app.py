@@ -150,6 +150,7 @@ class App:
         exchange.note(
             EngineEvent.rejected,
             now_ns(),
+            process="front",  # the loop never hears of it
             status=problem.status,
             reason=problem.code,
             field=problem.field,

@@ -1,7 +1,7 @@
 """Load the pinned weights as a transformers model that attends over the paged cache.
 
-``dequantized``: transformers unpacks every block to the compute dtype at load. ``packed``: the blocks stay as
-they are in the file and are unpacked for every use, on the same model code.
+``dequantized``: every block is unpacked to the compute dtype at load. ``packed``: the blocks stay as they are
+in the file and are unpacked for every use, on the same model code.
 """
 
 import hashlib
@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModelForCausalLM, GgufConfig
-from transformers.modeling_gguf_pytorch_utils import TensorProcessor, get_gguf_hf_weights_map
+from transformers import AutoModelForCausalLM, GgufConfig
 from transformers.utils import logging as transformers_logging
 
 from runners.artifacts import gguf_header
-from runners.engines.torch import attention, attention_names, packed
+from runners.engines.torch import attention, attention_names, gguf_model, packed
 from runners.engines.torch.settings import ServerConfig, refused
 
 
@@ -36,96 +34,42 @@ def load(config: ServerConfig) -> Loaded:
     transformers_logging.disable_progress_bar()
     path = Path(config.weight_file)
     dtype = getattr(torch, config.settings.dtype)
-    if config.settings.weights == "packed":
-        model = _packed(path, dtype)
-    elif config.weight_format == "gguf":
-        model = AutoModelForCausalLM.from_pretrained(
-            path.parent,
-            gguf_file=path.name,
-            quantization_config=GgufConfig(dequantize=True),
-            dtype=dtype,
-            attn_implementation=attention_names.IMPLEMENTATION,
-        )
+    if config.weight_format == "gguf":
+        model, loader = _from_gguf(path, dtype, config)
     else:
+        if config.settings.weights == "packed":
+            seen = f"packed with {path.name}"
+            raise refused("engine.settings.weights", seen, "packed with a GGUF file")
         model = AutoModelForCausalLM.from_pretrained(
             path.parent,
             dtype=dtype,
             attn_implementation=attention_names.IMPLEMENTATION,
             local_files_only=True,
         )
+        loader = "transformers.from_pretrained"
     model.eval().requires_grad_(False)
     _check_length(model.config, config)
-    return Loaded(model=model, facts=_facts(model, path))
+    return Loaded(model=model, facts=_facts(model, path) | {"loader": loader})
 
 
-def _packed(path: Path, dtype: torch.dtype) -> Any:
-    if path.suffix != ".gguf":
-        raise refused(
-            "engine.settings.weights", f"packed with {path.name}", "packed with a GGUF file"
-        )
+def _from_gguf(path: Path, dtype: torch.dtype, config: ServerConfig) -> tuple[Any, str]:
     header = gguf_header.read(path)
-    config = AutoConfig.from_pretrained(path.parent, gguf_file=path.name)
-    if config.model_type != "llama":
-        raise refused("engine.settings.weights", f"packed {config.model_type}", "packed llama")
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(
-            config, dtype=dtype, attn_implementation=attention_names.IMPLEMENTATION
-        )
-    model.model.rotary_emb = type(model.model.rotary_emb)(config=config)
-    data = np.memmap(path, dtype=np.uint8, mode="r")
-    names = get_gguf_hf_weights_map(model, TensorProcessor(), model_type="llama")
-    for tensor in header.tensors:
-        start = header.data_start + tensor.offset
-        raw = np.asarray(data[start : start + tensor.bytes])
-        _place(model, names[tensor.name], tensor, _unpermuted(raw, tensor, config), dtype)
-    _finish(model, dtype)
-    return model
-
-
-def _unpermuted(raw: np.ndarray, tensor: gguf_header.Tensor, config: Any) -> np.ndarray:
-    """Bytes by row, llama.cpp's order of rotary rows in q and k undone. Whole rows move, no block is cut."""
-    rows = raw.reshape(tensor.shape[-1] if len(tensor.shape) > 1 else 1, -1)
-    heads = {
-        "attn_q": config.num_attention_heads,
-        "attn_k": config.num_key_value_heads,
-    }.get(tensor.name.split(".")[-2])
-    if heads is None:
-        return rows
-    half = rows.shape[0] // heads // 2
-    return rows.reshape(heads, half, 2, -1).swapaxes(1, 2).reshape(rows.shape)
-
-
-def _place(
-    model: Any, name: str, tensor: gguf_header.Tensor, rows: np.ndarray, dtype: torch.dtype
-) -> None:
-    module_name = name.removesuffix(".weight")
-    module = model.get_submodule(module_name)
-    if tensor.dtype in packed.SUPPORTED:
-        weight = packed.PackedWeight(rows, kind=tensor.dtype, columns=tensor.shape[0])
-        replacement: nn.Module = (
-            packed.PackedEmbedding(weight, dtype)
-            if isinstance(module, nn.Embedding)
-            else packed.PackedLinear(weight)
-        )
-        model.set_submodule(module_name, replacement)
-    elif tensor.dtype == "F32" and len(tensor.shape) == 1:
-        values = torch.from_numpy(rows.reshape(-1).copy()).view(torch.float32)
-        module.weight = nn.Parameter(values.to(dtype), requires_grad=False)
-    else:
-        allowed = ", ".join((*packed.SUPPORTED, "F32 vectors"))
-        raise refused(
-            f"weights of {tensor.name}", tensor.dtype, f"{allowed}, or weights: dequantized"
-        )
-
-
-def _finish(model: Any, dtype: torch.dtype) -> None:
-    """Tie the output to the embedding where the file has no output of its own, and miss nothing."""
-    embedding = model.model.embed_tokens
-    if model.config.tie_word_embeddings and isinstance(embedding, packed.PackedEmbedding):
-        model.lm_head = packed.PackedLinear(embedding.packed)
-    left = [name for name, p in model.named_parameters() if p.device.type == "meta"]
-    if left:
-        raise refused("weight file", f"no tensor for {left[0]}", "a tensor for every parameter")
+    if gguf_model.is_plain_llama(header):
+        if config.settings.weights == "packed":
+            return gguf_model.still_packed(path, dtype), "gguf_model.still_packed"
+        return gguf_model.dequantized(path, dtype), "gguf_model.dequantized"
+    if config.settings.weights == "packed":
+        architecture = header.metadata.get("general.architecture")
+        seen = f"packed {architecture} in {path.name}"
+        raise refused("engine.settings.weights", seen, "packed with a plain llama, or dequantized")
+    model = AutoModelForCausalLM.from_pretrained(
+        path.parent,
+        gguf_file=path.name,
+        quantization_config=GgufConfig(dequantize=True),
+        dtype=dtype,
+        attn_implementation=attention_names.IMPLEMENTATION,
+    )
+    return model, "transformers.from_pretrained"
 
 
 def _check_length(model_config: Any, config: ServerConfig) -> None:

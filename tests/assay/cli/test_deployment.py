@@ -1,6 +1,9 @@
 """The dashboard's door, and the team installation as it is written down."""
 
+import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,57 @@ from assay.cli.main import VERBS, _parser, main
 CHECKOUT = Path(__file__).resolve().parents[3]
 COMPOSE: dict[str, Any] = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())
 OURS = {name: s for name, s in COMPOSE["services"].items() if name not in {"postgres", "redis"}}
+
+
+def settings_with(**variables: str) -> subprocess.CompletedProcess[str]:
+    names = (
+        *("EMBEDDED", "ALLOWED_HOSTS", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "DEBUG"),
+        *("SECURE_HSTS_SECONDS", "CSRF_TRUSTED_ORIGINS", "SECURE_SSL_REDIRECT"),
+    )
+    code = (
+        "import json; from django.conf import settings\n"
+        f"print(json.dumps({{n: getattr(settings, n) for n in {names!r}}}))"
+    )
+    environment = {
+        "PYTHONPATH": f"{CHECKOUT / 'platform'}:{CHECKOUT}",
+        "DJANGO_SETTINGS_MODULE": "assay.settings",
+        "ASSAY_HOME": "/nonexistent",
+        **variables,
+    }
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True
+    )
+
+
+def test_for_a_team_cookies_are_secure_and_hosts_are_named() -> None:
+    done = settings_with(
+        ASSAY_HOSTS="assay.example, lab.example", ASSAY_SECRET_KEY="k", ASSAY_BEHIND_PROXY="1"
+    )
+
+    assert json.loads(done.stdout) == {
+        "EMBEDDED": False,
+        "ALLOWED_HOSTS": ["assay.example", "lab.example"],
+        "SESSION_COOKIE_SECURE": True,
+        "CSRF_COOKIE_SECURE": True,
+        "DEBUG": False,
+        "SECURE_HSTS_SECONDS": 2592000,
+        "CSRF_TRUSTED_ORIGINS": ["https://assay.example", "https://lab.example"],
+        "SECURE_SSL_REDIRECT": True,
+    }
+
+
+def test_for_a_team_a_missing_secret_key_is_refused() -> None:
+    done = settings_with(ASSAY_HOSTS="assay.example")
+
+    assert done.returncode != 0
+    assert "ASSAY_SECRET_KEY is not set" in done.stderr
+
+
+def test_embedded_only_loopback_names_are_answered() -> None:
+    found = json.loads(settings_with().stdout)
+
+    assert found["ALLOWED_HOSTS"] == ["127.0.0.1", "localhost", "[::1]"]
+    assert (found["EMBEDDED"], found["DEBUG"]) == (True, False)
 
 
 @pytest.mark.parametrize("verb", ["web", "up"])

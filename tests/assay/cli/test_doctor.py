@@ -37,6 +37,7 @@ def test_a_machine_that_has_everything_ends_with_0(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("ASSAY_DATABASE_URL", raising=False)
 
     assert main(["doctor", "--json"]) == 0
 

@@ -85,6 +85,23 @@ def test_looking_for_an_unknown_bundle_makes_no_database(tmp_path: Path) -> None
     assert not (tmp_path / "home").exists()
 
 
+def test_an_error_of_our_own_is_one_line_and_a_reference(
+    assay_home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_arguments: object) -> int:
+        raise RuntimeError("a wheel came off")
+
+    monkeypatch.setattr("assay.cli.verify.run", broken)
+
+    assert main(["verify", "x"]) == 1
+
+    (line,) = capsys.readouterr().err.splitlines()
+    reference = line.split("reference ")[1].split()[0]
+    log = (assay_home.root / "logs" / "errors.log").read_text()
+    assert line.startswith("error: RuntimeError: a wheel came off (allowed: ")
+    assert f"reference {reference}\nTraceback" in log
+
+
 def test_state_never_lands_in_the_current_folder(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()

@@ -1,12 +1,14 @@
 """The page of one request: timestamps, counts, ledgers, lanes and raw reads; hostile text as text."""
 
+import json
 import re
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from assay.pages.contexts import attempt as module
+from assay.pages.contexts import raw_reads as module
+from runners.protocol import layout
 from tests.assay.pages.conftest import page
 from tests.assay.pages.factory import Laboratory
 
@@ -92,6 +94,28 @@ def test_raw_reads_come_in_pages(
     assert "HTTP/1.1 200 OK" in first
     assert "of 33" in first
     assert last[last.index('class="reads"') :].count("<li><span class=") == 3
+
+
+def test_reads_of_a_recorded_stream_are_shown(lab: Laboratory, somebody: Client) -> None:
+    folder = lab.home.bundle(lab.bundle.digest)
+    for path in (folder / layout.WIRE_FOLDER).iterdir():
+        path.unlink()
+    rows = [
+        {"attempt_id": "cases-0001.A1", "t_ns": 190_000_000, "kind": "read", "text": "data: <b>"},
+        {"attempt_id": "cases-0001.A1", "t_ns": 191_000_000, "kind": "read", "b64": "/w=="},
+        {"attempt_id": "other.A1", "t_ns": 1, "kind": "read", "text": "not mine"},
+        {"attempt_id": "cases-0001.A1", "t_ns": 192_000_000, "kind": "closed"},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / layout.RECORDED_WIRE).parent.mkdir()
+    (folder / layout.RECORDED_WIRE).write_text(text, encoding="utf-8")
+
+    shown = attempt(lab, somebody, "cases-0001.A1")
+
+    assert "data: &lt;b&gt;" in shown
+    assert "\ufffd" in shown
+    assert "not mine" not in shown
+    assert "0.070000 s" in shown  # read at 190 ms, sent at 120 ms
 
 
 def test_withheld_reads_are_named_and_not_blank(lab: Laboratory, somebody: Client) -> None:

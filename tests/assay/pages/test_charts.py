@@ -12,7 +12,7 @@ from assay.pages.charts.residuals import dumbbells
 from assay.pages.charts.sweep import Panel, Point, small_multiples
 from assay.pages.charts.theme import Figure
 from assay.pages.charts.timeline import Bar, Steps, View, timeline
-from assay.pages.contexts.residuals import ResidualLine
+from assay.pages.residual_line import ResidualLine
 
 
 def line(**changes: Any) -> ResidualLine:

@@ -52,6 +52,7 @@ def many(folder: Path, attempts: int, steps: int = 0) -> DomainTimeline:
         first_ns=0,
         last_ns=starts[-1] + SECOND,
         intervals=len(rows),
+        attempts=attempts,
         folder=folder,
         has_steps=steps > 0,
         ghosts=(),
@@ -110,6 +111,16 @@ def test_ghost_load_is_drawn_on_the_lane_of_its_attempt(lab: Laboratory) -> None
     assert set(ghosts) == {"cases-0004.A1", "load-0006.A1", "load-0011.A1"}
     lane = shown.lanes.index("load-0006.A1")
     assert ghosts["load-0006.A1"].lane == lane
+
+
+def test_an_empty_iteration_record_draws_no_empty_axes(lab: Laboratory) -> None:
+    path = next(lab.home.derived.glob(f"{lab.bundle.digest}/*/{module.ITERATIONS}"))
+    pl.read_parquet(path).head(0).write_parquet(path)
+
+    [domain] = domain_timelines(run_head(lab.run.pk, "run-timeline"))
+
+    assert not domain.has_steps
+    assert domain.height == "medium"
 
 
 def test_times_count_from_the_origin_of_the_run(lab: Laboratory) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from assay.pages.charts import theme
 from assay.pages.charts.theme import Figure, Trace
-from assay.pages.contexts.residuals import ResidualLine
+from assay.pages.residual_line import ResidualLine
 
 ROW_PIXELS = 34
 FRAME_PIXELS = 130

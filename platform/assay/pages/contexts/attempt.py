@@ -1,9 +1,7 @@
 """One request as both ends saw it: timestamps, counts, ledgers, lanes, and the raw reads."""
 
 from dataclasses import dataclass
-from typing import Any
 
-import polars as pl
 from django.http import Http404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -12,21 +10,18 @@ from assay.analysis.documents import (
     AttemptReading,
     GhostLoad,
     InterpretationDocument,
-    Lane,
     LedgerRow,
 )
 from assay.pages import words
+from assay.pages.contexts.attempt_lanes import LaneView, lane_view
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.identity import ledger_quote_url
 from assay.pages.contexts.ledgers import CheckRow, check_row
+from assay.pages.contexts.raw_reads import Reads, raw_reads
 from assay.pages.contexts.rules import RULE_TITLES
-from assay.pages.hostile import visible, visible_bytes
+from assay.pages.hostile import visible
 from assay.pages.joined import ends_by_subject
-from assay.pages.paging import Window, window
-from runners.protocol import layout
 
-READS_SHOWN = 25
-READ_CHARACTERS = 4_000
 TEXT_CHARACTERS = 20_000
 TIMESTAMPS = (
     ("scheduled", gettext_lazy("planned send")),
@@ -79,44 +74,12 @@ class StateRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaneBar:
-    name: str
-    x: str
-    width: str
-    duration_s: float
-    start_event: str
-    end_event: str
-    origin: str
-    on_path: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaneView:
-    perspective: str
-    clock_domain: str
-    bars: list[LaneBar]
-    sum_s: float | None
-    span_s: float | None
-    cross_check: bool | None
-    rejected: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRow:
     rule: str
     title: str
     value: float | None
     unit: str
     absent: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
-    """One socket read as it came; ``text`` is safe to look at."""
-
-    since_sent_s: float | None
-    bytes: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +95,7 @@ class AttemptPage:
     checks: list[CheckRow]
     text: str
     reasoning: str
-    reads: list[Read]
-    reads_window: Window
-    no_reads: str
+    reads: Reads
     previous: str | None
     next: str | None
 
@@ -147,7 +108,6 @@ def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> Atte
         raise Http404(_("this run has no attempt of that id"))
     at = names.index(attempt_id)
     attempt = document["attempts"][at]
-    reads, where, problem = _reads(head, attempt, reads_page)
     return AttemptPage(
         attempt=attempt,
         ids=[
@@ -160,7 +120,7 @@ def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> Atte
         stamps=_stamps(attempt),
         counts=_counts(attempt),
         ledgers=[_ledger(name, document, attempt, head) for name in words.LEDGERS],
-        lanes=[_lane(lane) for lane in document["lanes"] if lane["attempt_id"] == attempt_id],
+        lanes=[lane_view(lane) for lane in document["lanes"] if lane["attempt_id"] == attempt_id],
         metrics=_metrics(attempt),
         ghost=next((g for g in document["ghost_load"] if g["attempt_id"] == attempt_id), None),
         checks=[
@@ -168,9 +128,7 @@ def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> Atte
         ],
         text=visible(attempt["text"], TEXT_CHARACTERS),
         reasoning=visible(attempt["reasoning_text"], TEXT_CHARACTERS),
-        reads=reads,
-        reads_window=where,
-        no_reads=problem,
+        reads=raw_reads(head, attempt, reads_page),
         previous=names[at - 1] if at else None,
         next=names[at + 1] if at + 1 < len(names) else None,
     )
@@ -249,33 +207,6 @@ def _state(row: LedgerRow, head: RunHead) -> StateRow:
     )
 
 
-def _lane(lane: Lane) -> LaneView:
-    intervals = lane["intervals"]
-    start = min((i["from_ns"] for i in intervals), default=0)
-    span = max((i["to_ns"] for i in intervals), default=1) - start or 1
-    return LaneView(
-        perspective=lane["perspective"],
-        clock_domain=lane["clock_domain"],
-        bars=[
-            LaneBar(
-                name=i["name"],
-                x=f"{1000 * (i['from_ns'] - start) / span:.2f}",
-                width=f"{max(1.0, 1000 * (i['to_ns'] - i['from_ns']) / span):.2f}",
-                duration_s=(i["to_ns"] - i["from_ns"]) / 1e9,
-                start_event=i["start_event"],
-                end_event=i["end_event"],
-                origin=i["origin"],
-                on_path=i["on_path"],
-            )
-            for i in intervals
-        ],
-        sum_s=_since(lane["sum_ns"], 0),
-        span_s=_since(lane["end_minus_start_ns"], 0),
-        cross_check=lane["cross_check"],
-        rejected=lane["rejected"],
-    )
-
-
 def _metrics(attempt: AttemptReading) -> list[MetricRow]:
     return [
         MetricRow(
@@ -287,32 +218,3 @@ def _metrics(attempt: AttemptReading) -> list[MetricRow]:
         )
         for rule, metric in attempt["metrics"].items()
     ]
-
-
-def _reads(
-    head: RunHead, attempt: AttemptReading, page: str | None
-) -> tuple[list[Read], Window, str]:
-    """One page of the raw reads of an attempt, from the wire files of its bundle."""
-    folder = head.folder.folder / layout.WIRE_FOLDER if head.folder else None
-    nothing = window(0, None, READS_SHOWN)
-    if folder is None or not any(folder.glob("*.parquet")):
-        return [], nothing, _("the raw reads are withheld from this copy, or were never captured")
-    own: Any = pl.scan_parquet(folder / "*.parquet").filter(
-        pl.col("attempt_id") == attempt["attempt_id"]
-    )
-    frame: pl.DataFrame = own.select("t_ns", "data").sort("t_ns").collect()
-    where = window(frame.height, page, READS_SHOWN)
-    clocks = head.folder.clocks() if head.folder else None
-    origin, sent = clocks["origin_ns"] if clocks else 0, attempt["timestamps_ns"].get("sent")
-    return (
-        [
-            Read(
-                since_sent_s=_since(t_ns - origin, sent),
-                bytes=len(data),
-                text=visible_bytes(data, READ_CHARACTERS),
-            )
-            for t_ns, data in frame.slice(where.offset, where.size).iter_rows()
-        ],
-        where,
-        "" if frame.height else _("no byte came back"),
-    )

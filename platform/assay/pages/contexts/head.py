@@ -82,6 +82,18 @@ class RunHead:
         return ""
 
     @property
+    def why_no_start(self) -> str:
+        if self.bundle is not None and self.bundle.imported:
+            return str(_("it ran elsewhere, and its record does not say"))
+        return str(_("not started"))
+
+    @property
+    def why_no_artifact(self) -> str:
+        if self.live:
+            return str(_("not verified yet"))
+        return str(_("its bytes were never verified"))
+
+    @property
     def why_unknown(self) -> str:
         """The same as what follows ``unknown:``."""
         return self.why_no_reading[:1].lower() + self.why_no_reading[1:]

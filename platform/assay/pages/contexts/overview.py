@@ -11,7 +11,8 @@ from assay.ledger.models import GapEntry, LedgerCount, Measure, Residual
 from assay.pages import formatting, words
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.measures import FIGURES, MeasureLine, measure_line, preferred
-from assay.pages.contexts.residuals import ResidualLine, residual_lines
+from assay.pages.contexts.residuals import residual_lines
+from assay.pages.residual_line import ResidualLine
 
 SHOWN_GAPS = 3
 

@@ -20,6 +20,7 @@ MAX_LANES = 250  # more attempts than this in sight are counted, not drawn one b
 MAX_STEPS = 1500  # more iterations than this in sight are binned
 BINS = 400
 TABLE_ROWS = 500
+FEW_LANES = 4
 TIMELINE = "timeline.parquet"
 ITERATIONS = "iterations.parquet"
 # The event that opens an interval says what it is; a component before the dot is left out.
@@ -55,6 +56,7 @@ class DomainTimeline:
     first_ns: int
     last_ns: int
     intervals: int
+    attempts: int
     folder: Path
     has_steps: bool
     ghosts: tuple[GhostLoad, ...]
@@ -63,6 +65,13 @@ class DomainTimeline:
     def element(self) -> str:
         """The id of the element that holds its figure."""
         return f"figure-{self.number}"
+
+    @property
+    def height(self) -> str:
+        """How much room the figure gets before it is drawn."""
+        if self.has_steps:
+            return "tall"
+        return "medium" if self.attempts > FEW_LANES else "low"
 
     @property
     def extent(self) -> tuple[float, float]:
@@ -114,10 +123,15 @@ def domain_timelines(head: RunHead) -> list[DomainTimeline]:
             pl.col("from_ns").min().alias("first"),
             pl.col("to_ns").max().alias("last"),
             pl.len().alias("n"),
+            pl.col("attempt_id").n_unique().alias("attempts"),
             (pl.col("perspective") == "server").any().alias("server"),
         )
         .sort("first")
         .collect()
+    )
+    steps_path = head.reading.table(ITERATIONS)
+    has_steps = (
+        steps_path is not None and not pl.scan_parquet(steps_path).head(1).collect().is_empty()
     )
     return [
         DomainTimeline(
@@ -128,8 +142,9 @@ def domain_timelines(head: RunHead) -> list[DomainTimeline]:
             first_ns=row["first"],
             last_ns=row["last"],
             intervals=row["n"],
+            attempts=row["attempts"],
             folder=path.parent,
-            has_steps=row["server"] and head.reading.table(ITERATIONS) is not None,
+            has_steps=row["server"] and has_steps,
             ghosts=tuple(g for g in ghosts if row["server"] and g["to_ns"] is not None),
         )
         for number, row in enumerate(found.iter_rows(named=True))

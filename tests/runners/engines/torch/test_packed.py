@@ -101,6 +101,17 @@ def test_a_type_that_cannot_stay_packed_is_refused_by_name(tmp_path: Path) -> No
         load(config_of(path, weights="packed"))
 
 
+def test_a_type_that_only_gguf_reads_is_dequantized_too(tmp_path: Path) -> None:
+    path = tmp_path / "q5.gguf"
+    original = tiny.write_gguf(path, Q5_0).state_dict()
+
+    read = load(config_of(path)).model.state_dict()
+
+    for name, values in original.items():
+        # a 5-bit step of a block is 2 * max / 32, the 8-bit table is closer
+        assert float((read[name] - values).abs().max()) <= float(values.abs().max()) / 16
+
+
 @pytest.mark.forbids
 def test_packed_without_a_gguf_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="packed with a GGUF file"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import GenerationConfig
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, GgufConfig
 
 from runners.engines.torch import attention_names
 from runners.engines.torch.artifact_text import ArtifactText, read_text
@@ -128,9 +128,25 @@ def test_packed_weights_give_the_same_tokens(
     assert loaded.facts["weight_bytes_in_memory"] < 100_000_000
 
 
-def test_the_template_is_expanded_as_transformers_expands_it(text: ArtifactText) -> None:
-    from transformers import AutoTokenizer
+@pytest.mark.slow
+def test_every_weight_is_the_one_that_transformers_reads(model: Any) -> None:
+    path = smollm2_file()
+    reference = AutoModelForCausalLM.from_pretrained(
+        path.parent,
+        gguf_file=path.name,
+        quantization_config=GgufConfig(dequantize=True),
+        dtype=torch.float32,
+    )
 
+    own, wanted = model.state_dict(), reference.state_dict()
+
+    assert own.keys() == wanted.keys()
+    assert all(torch.equal(own[name], wanted[name]) for name in wanted)
+    assert torch.equal(model.model.rotary_emb.inv_freq, reference.model.rotary_emb.inv_freq)
+    assert model.config.rms_norm_eps == reference.config.rms_norm_eps
+
+
+def test_the_template_is_expanded_as_transformers_expands_it(text: ArtifactText) -> None:
     path = smollm2_file()
     reference = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
     messages = [{"role": "user", "content": "Hi: naïve 東京 123"}]

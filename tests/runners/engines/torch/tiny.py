@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gguf
 import numpy as np
@@ -44,9 +44,10 @@ def model(*, paged: bool, dtype: torch.dtype = torch.float32) -> LlamaForCausalL
     attention.register()
     torch.set_num_threads(1)  # for so little work a second thread only waits
     torch.manual_seed(7)
-    made = LlamaForCausalLM(config()).to(dtype).eval().requires_grad_(False)
+    made: Any = LlamaForCausalLM(config())
+    made.to(dtype).eval().requires_grad_(False)
     made.set_attn_implementation(attention_names.IMPLEMENTATION if paged else "eager")
-    return made  # type: ignore[no-any-return]
+    return cast(LlamaForCausalLM, made)
 
 
 def runner(dtype: str = "float32", **changed: Any) -> ModelRunner:

@@ -17,7 +17,7 @@ def event(
 
 def operator(name: str, ts: float, dims: list[Any], kind: str = "float") -> dict[str, Any]:
     types = [kind] * len(dims)
-    return event(name, ts, 1.0, **{"Input Dims": dims, "Input type": types})
+    return event(name, ts, 1.0) | {"args": {"Input Dims": dims, "Input type": types}}
 
 
 def step(

@@ -1,0 +1,110 @@
+"""Draw ``docs/screenshots`` anew: ``python -m tests.e2e.screenshots [HOME]``.
+
+Shows the newest sealed run of HOME (default: ``ASSAY_HOME``, else ``var/``). When there is none, the example
+study is run first, on the real model. Nothing made up is ever drawn.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.e2e import site as sites
+from tests.e2e.site import CHECKOUT, Site
+
+TARGET = CHECKOUT / "docs" / "screenshots"
+STUDY = "smollm2_torch"
+PAGES = {
+    "runs": "/",
+    "overview": "/runs/{run}",
+    "identity": "/runs/{run}/identity",
+    "timeline": "/runs/{run}/timeline",
+    "ledgers": "/runs/{run}/ledgers",
+    "latency": "/runs/{run}/latency",
+    "residuals": "/runs/{run}/residuals",
+    "evidence": "/runs/{run}/evidence",
+    "request": "/runs/{run}/attempts/{attempt}",
+    "study": "/studies/{study}",
+    "artifact": "/artifacts/{artifact}",
+}
+IN_EVERY_WAY = ("runs", "overview", "timeline", "ledgers")  # the others at 1440 px, light
+HEIGHTS = {1440: 1100, 390: 1200}
+
+_FIND = """
+import json, os
+os.environ["DJANGO_SETTINGS_MODULE"] = "assay.settings"
+import django
+django.setup()
+from django.db.models import Count
+from assay.ledger.models import Interpretation, Study
+found = Interpretation.objects.filter(bundle__state="sealed", bundle__run__isnull=False)
+newest = found.order_by("-created_at").select_related("bundle__run__artifact").first()
+widest = Study.objects.annotate(n=Count("runs__bundles")).order_by("-n", "-created_at").first()
+print(json.dumps(newest and {
+    "run": str(newest.bundle.run_id), "study": str(widest.pk),
+    "artifact": newest.bundle.run.artifact.digest, "reading": newest.definition_version,
+    "bundle": newest.bundle_id}))
+"""
+
+
+def main(arguments: list[str]) -> int:
+    home = Path(arguments[0] if arguments else os.environ.get("ASSAY_HOME", CHECKOUT / "var"))
+    home = home.resolve()
+    home.mkdir(parents=True, exist_ok=True)
+    sites.python(home, "manage.py", "migrate", "--verbosity", "0")
+    if newest(home) is None:
+        run_example(home)
+    sites.python(home, "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
+    ids = newest(home)
+    if ids is None:
+        print(f"error: no sealed run in {home} after `assay run study={STUDY}`", file=sys.stderr)
+        return 1
+    TARGET.mkdir(parents=True, exist_ok=True)
+    with sites.serving(home, ids) as site, sync_playwright() as playwright:
+        browser = sites.chromium(playwright)
+        for width in (1440, 390):
+            for scheme in ("light", "dark"):
+                draw(browser, site, width, scheme)
+        browser.close()
+    print(f"{len(list(TARGET.glob('*.png')))} screenshots in {TARGET}")
+    return 0
+
+
+def newest(home: Path) -> dict[str, str] | None:
+    """Ids of the newest interpreted run, and of the request that shows most: one that was cancelled."""
+    found: dict[str, str] | None = json.loads(sites.python(home, "-c", _FIND))
+    if found is None:
+        return None
+    path = home / "derived" / found["bundle"] / found["reading"] / "interpretation.json"
+    attempts = json.loads(path.read_bytes())["attempts"]
+    odd = [a for a in attempts if a["client_state"] != "completed"] or attempts
+    return {**found, "attempt": odd[0]["attempt_id"]}
+
+
+def run_example(home: Path) -> None:
+    command = [sys.executable, "-m", "assay.cli.main", "run", f"study={STUDY}"]
+    subprocess.run(command, env=sites.environment(home), cwd=CHECKOUT, check=True)
+
+
+def draw(browser: Browser, site: Site, width: int, scheme: str) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": HEIGHTS[width]},
+        color_scheme=scheme,  # type: ignore[arg-type]
+    )
+    window = sites.watch(context, site)
+    for name, path in PAGES.items():
+        if (width, scheme) != (1440, "light") and name not in IN_EVERY_WAY:
+            continue
+        page = window.open(path.format(**site.ids))
+        if name == "identity":
+            page.locator("a.chip[data-strength=log]").first.click()
+            page.locator(".quote").first.wait_for()
+        page.screenshot(path=TARGET / f"{name}-{width}-{scheme}.png")
+    context.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
