@@ -41,9 +41,8 @@ browser: ## Install Chromium for the browser tests, if there is none
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && \
 		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu-core; } >/dev/null
 
-run: setup ## Database, micro-benchmark, the example study on the real model, then the dashboard (SERVE=0: without)
+run: setup ## Database, the example study on the real model (with a micro-benchmark), then the dashboard (SERVE=0: without)
 	.venv/bin/assay migrate
-	.venv/bin/assay device measure --if-missing
 	.venv/bin/assay run study=smollm2_torch
 	@if [ "$(SERVE)" != 0 ]; then exec .venv/bin/assay up; fi
 

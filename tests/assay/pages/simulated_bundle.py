@@ -352,7 +352,10 @@ def _session() -> str:
 
 def _engine_log() -> str:
     lines = [f"2026-11-29 20:58:{12 + i:02d} INFO engine: line {i + 1}" for i in range(20)]
-    lines[8] = "2026-11-29 20:58:20 INFO engine: config max_batch=8 token_budget=256 dtype=float32"
+    lines[8] = (
+        "2026-11-29 20:58:20 INFO engine: config max_batch=8 token_budget=256 dtype=float32 "
+        + "x" * 900
+    )
     return "\n".join(lines) + "\n"
 
 

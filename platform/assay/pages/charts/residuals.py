@@ -32,7 +32,15 @@ def dumbbells(lines: Sequence[ResidualLine]) -> Figure:
             type="log",
             tickvals=[0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20],
         ),
-        yaxis=theme.axis("", autorange="reversed", ticks="", showline=False, type="category"),
+        yaxis=theme.axis(
+            "",
+            range=[len(shown) - 0.4, -0.6],
+            ticks="",
+            showline=False,
+            type="category",
+            categoryorder="array",
+            categoryarray=names,
+        ),
         shapes=[
             {
                 "type": "line",

@@ -91,9 +91,9 @@ def timeline(view: View) -> Figure:
 
 
 def short_domain(domain: str) -> str:
-    """The boot id cut to eight characters, and the kind of clock; the page beside says all of it."""
+    """The boot id cut to eight characters; the page beside says all of it."""
     boot, _, rest = domain.partition("/")
-    return f"{boot[:8]}… {rest.rpartition('/')[2]}" if rest and len(boot) > 9 else domain
+    return f"{boot[:8]}…" if rest and len(boot) > 9 else domain
 
 
 def _bars(view: View) -> list[Trace]:

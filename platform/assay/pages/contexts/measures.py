@@ -1,5 +1,6 @@
 """Aggregates as people read them: value, unit, interval, population and rule on one line."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -133,14 +134,12 @@ def _quantity(measure: Measure, value: float) -> Quantity:
 
 
 def _interval(measure: Measure, value: float | None) -> str:
-    """``[588, 640]`` on the scale of the value beside it; the unit is added when the scales differ."""
+    """``[588, 640]`` in the unit of the value beside it; without a value it names its own unit."""
     if measure.low is None or measure.high is None:
         return ""
-    bounds = [measure.low, measure.high]
-    if value is None:
-        texts, unit = formatting.same_scale(bounds, measure.unit)
+    if value is None or not math.isfinite(value):
+        texts, unit = formatting.same_scale([measure.low, measure.high], measure.unit)
         return f"[{texts[0]}, {texts[1]}] {unit}"
-    texts, unit = formatting.same_scale([*bounds, value], measure.unit)
-    shown = formatting.quantity(value, measure.unit).unit
-    suffix = "" if unit == shown else f" {unit}"
-    return f"[{texts[0]}, {texts[1]}]{suffix}"
+    factor, _ = formatting.scale_of(abs(value), measure.unit)
+    low, high = (formatting.significant(v / factor) for v in (measure.low, measure.high))
+    return f"[{low}, {high}]"
