@@ -1,5 +1,6 @@
 """The ASGI application: routes, and how an answer is written while its tokens arrive."""
 
+import json
 import uuid
 from collections.abc import Awaitable, Callable
 from logging import Logger
@@ -240,12 +241,27 @@ class App:
         await exchange.answer(200, {"object": "list", "data": [model]})
 
     async def _profile(self, exchange: Exchange, action: str) -> None:
-        await exchange.body()  # its folder is the bundle's: a client cannot choose where files go
+        self._check_folder(await exchange.body())
         self._check_state(exchange)
         reply = await self._link.ask("profile", action=action)
         if "problem" in reply:
             raise ApiProblem(reply["problem"], status=409, code="profiler")
         await exchange.answer(200, reply["result"])
+
+    def _check_folder(self, body: bytes) -> None:
+        """A trace goes into the bundle's folder: a client may name it, and cannot choose another."""
+        try:
+            document = json.loads(body or b"{}")
+        except ValueError as error:
+            raise ApiProblem(f"the body is not JSON: {error}", code="invalid_json") from error
+        folder = self._config.trace_folder
+        named = document.get("output_dir", folder) if isinstance(document, dict) else document
+        if named != folder:
+            raise ApiProblem(
+                f"output_dir: {json.dumps(named)} (allowed: {json.dumps(folder)}, or leave it out)",
+                field="output_dir",
+                code="invalid_value",
+            )
 
     async def _unknown(self, exchange: Exchange, method: str, path: str) -> None:
         known = sorted({*(p for _, p in self._routes), *self._generating})

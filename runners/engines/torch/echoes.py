@@ -26,6 +26,7 @@ LABELS = (
     "hardware_runtime",
     "precision_path",
     "parallel_layout",
+    "model",
     "kv_cache",
     "load_times",
 )

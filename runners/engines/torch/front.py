@@ -33,6 +33,7 @@ BACKLOG = 1024
 LOOP_GRACE_S = 0.9  # a step may be running; after this it is not waited for
 EXIT_GRACE_S = 0.2  # from the closed socket to the end of the process
 CLOSE_GRACE_S = 0.3
+SIGNAL_GRACE_S = 0.1
 MEMORY_EVERY_S = 1.0
 
 
@@ -167,6 +168,11 @@ class Front:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(reading, LOOP_GRACE_S)
         returncode = await self._reap()
+        if (
+            not asked and returncode == 0
+        ):  # a keeper signals all of the tree: our own may be on its way
+            await asyncio.sleep(SIGNAL_GRACE_S)
+            asked = self._stop.is_set()
         if asked:
             reason = "the engine was stopped"
         else:

@@ -1,6 +1,7 @@
 """The front end's side of the socket to the model loop: calls out, tokens back, and that it is gone."""
 
 import asyncio
+import contextlib
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -44,9 +45,10 @@ class LoopLink:
         return request in self._inboxes
 
     async def serve(self) -> None:
-        """Deliver messages until the loop closes its side."""
-        while line := await self._reader.readline():
-            self._deliver(json.loads(line))
+        """Deliver messages until the loop is gone; what it was cut off in writing is no message."""
+        with contextlib.suppress(ConnectionError):
+            while (line := await self._reader.readline()).endswith(b"\n"):
+                self._deliver(json.loads(line))
 
     def lose(self, reason: str) -> None:
         """Tell everybody who waits that nothing more will come."""

@@ -59,7 +59,8 @@ def residuals_page(head: RunHead) -> ResidualsPage:
     )
     document = head.folder.predictions() if head.folder else None
     compared = [line for line in lines if line.inside is not None and not line.is_coverage]
-    coverages = {p["coverage"] for p in document["predictions"]} if document else set()
+    stated = document["predictions"] if document else []
+    coverages = {p["coverage"] for p in stated if p["coverage"] is not None}
     return ResidualsPage(
         times=[line for line in lines if line.is_time],
         others=[line for line in lines if not line.is_time and not line.is_coverage],

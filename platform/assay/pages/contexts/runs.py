@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -47,6 +48,18 @@ class RunFilter:
             engine=parameters.get("engine", "")[:40],
             sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
         )
+
+    def query(self) -> str:
+        """The same filter as a query string, without what filters nothing."""
+        given = {
+            "q": self.text,
+            "state": self.state,
+            "study": self.study,
+            "artifact": self.artifact,
+            "engine": self.engine,
+            "sort": self.sort if self.sort != DEFAULT_SORT else "",
+        }
+        return urlencode({name: value for name, value in given.items() if value})
 
     @property
     def active(self) -> bool:

@@ -32,6 +32,7 @@ EXPORT_COLUMNS = [
     "created_at",
 ]
 EXPORT_LIMIT = 10_000
+FILTER_FORM = "runs-filter"
 
 
 @require_safe
@@ -42,9 +43,13 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         rows = run_rows(list(chosen_runs(wanted)[:EXPORT_LIMIT]))
         return exports.table("runs", form, EXPORT_COLUMNS, map(_export, rows))
     page = runs_page(wanted, request.GET.get("page"))
-    swapped = getattr(request, "htmx", False) and request.GET.get("part") == "table"
+    htmx = getattr(request, "htmx", None)
+    swapped = bool(htmx) and request.GET.get("part") == "table"
     template = "pages/runs/_table.html" if swapped else "pages/runs/list.html"
-    return render(request, template, {"page": page, "section": "runs"})
+    response = render(request, template, {"page": page, "section": "runs"})
+    if htmx and htmx.trigger == FILTER_FORM:  # the poll swaps the table too, and is no history
+        response["HX-Push-Url"] = f"{request.path}?{wanted.query()}"
+    return response
 
 
 def _export(row: RunRow) -> list[object]:

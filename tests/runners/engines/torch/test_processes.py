@@ -18,7 +18,7 @@ from tests.runners.engines.torch.launched import Engine, launched
 from tests.runners.engines.torch.tiny import tiny_spec
 
 pytestmark = [pytest.mark.engine, pytest.mark.fault]
-ENDLESS = {"prompt": [5, 6, 7], "max_tokens": 200, "ignore_eos": True}
+ENDLESS = {"prompt": [5, 6, 7], "max_tokens": 500, "ignore_eos": True}
 COMPLETIONS = "/v1/completions"
 
 
@@ -108,6 +108,38 @@ def test_a_loop_that_does_not_answer_is_killed_within_two_seconds(
         assert ended(engine, 2.0) == 0
         assert not any(child.is_running() for child in engine.children)
         connection.close()
+
+
+def test_a_halted_loop_holds_up_no_accept_no_answer_and_no_disconnect(
+    tmp_path: Path, tiny_weights: Path
+) -> None:
+    with launched(tmp_path, tiny_spec(), weights=tiny_weights) as engine:
+        leaving = in_flight(engine, "leaves", stream=True)
+        began = time.monotonic()
+
+        assert engine.get("/health")[0] == 200
+        assert engine.get("/metrics")[0] == 200
+        later = engine.open(ENDLESS | {"stream": True}, path=COMPLETIONS, request="later")
+        assert later.recv(12) == b"HTTP/1.1 200"
+        leaving.close()
+        engine.wait_for("front_disconnected", "leaves", timeout_s=2)
+
+        assert time.monotonic() - began < 2
+        assert engine.events("cancelled", "leaves") == []  # the loop cannot have heard of it yet
+        engine.loop().resume()
+        engine.wait_for("kv_released", "leaves")
+
+
+def test_a_signal_to_every_process_at_once_is_an_orderly_end(
+    tmp_path: Path, tiny_weights: Path
+) -> None:
+    with launched(tmp_path, tiny_spec(), weights=tiny_weights) as engine:
+        engine.loop().terminate()
+        time.sleep(0.02)
+        engine.process.terminate()
+
+        assert ended(engine, 2.0) == 0
+    assert "front end ends with 0" in engine.log
 
 
 def test_a_killed_front_ends_the_loop(tmp_path: Path, tiny_weights: Path) -> None:

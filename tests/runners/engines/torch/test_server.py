@@ -343,6 +343,9 @@ def test_a_profile_gives_a_trace_and_the_trace_gives_the_identity(engine: Engine
     assert start is not None
     assert stop is not None
     assert engine.ask(*stop)[0] == 409  # none is being taken
+    status, refused = engine.ask("POST", "/start_profile", {"output_dir": "/etc"})
+    assert status == 400
+    assert 'output_dir: "/etc"' in refused["error"]["message"]
     assert engine.ask(*start)[0] == 200
     assert engine.ask(*start)[0] == 409
     ask(engine, FRANCE | {"max_tokens": 4, "ignore_eos": True}, request="profile-1")

@@ -87,7 +87,7 @@ def save(folder: Path) -> Path:
 
 def tiny_spec(**changed: Any) -> dict[str, Any]:
     """A RunSpec that serves the saved folder."""
-    declared = spec(**{"kv_blocks": 64, "max_length": 256, "threads": 1, **changed})
+    declared = spec(**{"kv_blocks": 64, "max_length": 512, "threads": 1, **changed})
     declared["artifact"] |= {
         "name": "tiny",
         "files": [
