@@ -140,7 +140,7 @@ def _reply(attempt: str, pieces: list[tuple[float, str]], *, ends: bool) -> list
 
 
 def events() -> bytes:
-    """The case is cancelled inside its second step (see ``cancelled_in_decode``); the load request completes."""
+    """The case is cancelled inside its second step (``cancelled_in_decode``); the load completes."""
     log = EngineLog(DOMAIN)
     case, load, warmup = "cases-0001.A1", "load-0001.A1", "warmup-0001.A1"
     log.add("memory", 1, process="loop", rss_bytes=1000, kv_bytes_allocated=8 * 4096)

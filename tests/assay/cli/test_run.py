@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,12 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
     code = main([*arguments, "--json"])
     out = capsys.readouterr().out
     return code, json.loads(out) if out else {}
+
+
+def interrupt_once_a_run_executes(home: Home) -> None:
+    while not list(home.root.rglob("runner.pid")):
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_a_run_prints_the_promised_object(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +123,7 @@ def test_ctrl_c_waits_for_the_sealing_and_ends_with_130(
     home: Home, capsys: pytest.CaptureFixture[str], behave: Callable[..., None]
 ) -> None:
     behave(execute="hang")
-    threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Thread(target=interrupt_once_a_run_executes, args=(home,), daemon=True).start()
 
     code, found = run_json(capsys, "run", "-m", *SMOKE, "load.concurrency=1,2")
 
