@@ -92,6 +92,7 @@ def _reap(arguments: argparse.Namespace) -> int:
 
 
 def _measure_device(arguments: argparse.Namespace) -> int:
+    importlib.import_module("runners.protocol.threads").wait_as_engines_do()
     benchmark = importlib.import_module("runners.evidence.device_benchmark")
     return int(benchmark.main(arguments.out, arguments.options))
 

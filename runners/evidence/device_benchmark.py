@@ -20,6 +20,7 @@ import psutil
 
 from runners.protocol import host
 from runners.protocol.errors import EnvironmentLacks, Finding, Refused
+from runners.protocol.threads import OPENMP_WAITING
 
 FORMAT = 1
 KIND = "assay-device-benchmark"
@@ -100,6 +101,7 @@ def measure(
             "load_average_after": os.getloadavg()[0],
             "other_cpu_share": others,
             "disturbed": None if others is None else others > DISTURBED_SHARE,
+            "thread_waiting": {name: os.environ.get(name) for name in OPENMP_WAITING},
         },
         "measurements": measurements,
     }

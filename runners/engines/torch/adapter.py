@@ -18,6 +18,7 @@ from runners.protocol import layout
 from runners.protocol.clocks import clock_domain
 from runners.protocol.documents import IdentityItem
 from runners.protocol.errors import RunnerError
+from runners.protocol.threads import OPENMP_WAITING
 
 HOST = "127.0.0.1"
 CONFIG_FILE = "torch_engine.json"
@@ -69,9 +70,7 @@ class TorchAdapter:
                 "TQDM_DISABLE": "1",
                 "TOKENIZERS_PARALLELISM": "false",
                 "OMP_NUM_THREADS": str(config.settings.threads),
-                # Threads that spin at a barrier burn the time that client and front end need: on two
-                # cores with three busy processes a step took twenty times as long.
-                "OMP_WAIT_POLICY": "PASSIVE",
+                **OPENMP_WAITING,
             },
             base_url=f"http://{HOST}:{context.port}",
             events_file=Path(config.events_file),
