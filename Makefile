@@ -85,8 +85,12 @@ requirements: setup-dev ## Write docs/requirements.md: each requirement with the
 	$(PYTEST) --collect-only -q -p tests.traceability --requirements-report docs/requirements.md >/dev/null
 	@tail -n 12 docs/requirements.md
 
-bench: setup-dev ## The load client beside the reference client, on an exact mock (ratios)
+docs: requirements ## Write docs/metrics.md from the catalogue of metrics, and docs/requirements.md
+	$(PY) -m assay.analysis.metrics.catalogue_document > docs/metrics.md
+
+bench: setup-dev ## The load client beside the reference client; a decode step beside its forecast (ratios)
 	$(PY) benchmarks/compare.py
+	$(PY) benchmarks/decode_forecast.py
 
 soak: setup-dev ## The long runs of the property and fault tests
 	ASSAY_SOAK=1 $(PYTEST) -n $(WORKERS) -m "not e2e"

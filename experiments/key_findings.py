@@ -31,8 +31,11 @@ def unknown_key(key: str, *, seen: str | None = None) -> Finding:
     anywhere = [p for p in fields.all_paths() if "*" not in p]
     by_end = {p.rpartition(".")[2]: p for p in reversed(anywhere)}
     last = nearest(key.rpartition(".")[2], by_end)
+    # Beside it only the last name differs: a long common path must not make strangers neighbours.
+    ends = {p.rpartition(".")[2]: p for p in beside}
+    alike = nearest(key.rpartition(".")[2], ends)
     near = (
-        nearest(key, beside)
+        (ends[alike] if alike else None)
         or (by_end[last] if last and not beside else None)
         or (nearest(key, anywhere) if not beside else None)
     )

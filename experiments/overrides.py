@@ -74,10 +74,11 @@ def _parse(text: str) -> Override:
         return OverridesParser.create().parse_override(text)
     except HydraException as error:
         raise refuse(
-            field="override",
-            seen=text,
+            field=text.partition("=")[0].strip() or "override",
+            seen=text if text.strip() else "an empty word",
             allowed="key=value",
-            remedy=str(error).splitlines()[0],
+            remedy=f"Quote a value with signs of its own: key='\"a=b\"' "
+            f"({str(error).splitlines()[0]}).",
         ) from error
 
 

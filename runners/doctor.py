@@ -62,7 +62,8 @@ def _engine(key: str, spec: dict[str, Any] | None) -> Check:
         return Check(name=name, state="ok", seen="loads; no ready study uses it")
     if problem is None:
         return Check(name=name, state="ok", seen=f"version {spec['engine']['version']}")
-    return Check(name=name, state="missing", seen=problem, remedy="see what it says")
+    seen, _, command = problem.partition(". Run: ")
+    return Check(name=name, state="missing", seen=seen, remedy=command or "see what it says")
 
 
 def _artifact(artifact: dict[str, Any]) -> Check:

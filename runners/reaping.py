@@ -12,15 +12,14 @@ from runners.adapters import identify_with
 from runners.evidence import closing, processes
 from runners.evidence.logs import last_lines
 from runners.evidence.sweep import Swept, sweep
-from runners.protocol import layout, manifest, sealing
+from runners.protocol import exit_codes, layout, manifest, sealing
 from runners.protocol.documents import Gap
 from runners.protocol.errors import EnvironmentLacks, Finding
 from runners.protocol.events import RunState, SessionEvent
 from runners.protocol.session_log import SessionLog, mend, read
 from runners.protocol.workspace import Workspace, read_json
-from runners.session import EXIT_CODES, Result
+from runners.session import Result
 
-STATES = (RunState.lost, RunState.aborted, RunState.failed)
 _SEAL_PATIENCE_S = 20.0
 
 
@@ -104,5 +103,5 @@ def _result(workspace: Workspace) -> Result:
         bundle=str(workspace.bundle),
         bundle_digest=sealing.sealed_digest(workspace.bundle),
         reason=error.get("reason"),
-        exit_code=EXIT_CODES[state],
+        exit_code=exit_codes.OF_STATE[state],
     )

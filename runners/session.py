@@ -10,6 +10,7 @@ import contextlib
 import errno
 import json
 import os
+import signal
 import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -21,6 +22,7 @@ import uvloop
 
 from runners.adapters import adapter_for, identify_with
 from runners.evidence import closing, host, launch, processes, registration, release
+from runners.evidence.declared_limits import declared_limits
 from runners.evidence.keeper import JOURNAL
 from runners.evidence.record import Record
 from runners.evidence.sampler import SamplerConfig, SamplerProcess
@@ -29,15 +31,15 @@ from runners.halting import Halts, Interrupted, WorkerGone, disk_full
 from runners.load.process_state import pin_to_cores
 from runners.load.recorder import Recorder
 from runners.phases import Phases
-from runners.protocol import layout, sealing
-from runners.protocol.errors import EnvironmentLacks, Finding, Refused, RunnerError
+from runners.protocol import exit_codes, layout, sealing
+from runners.protocol.errors import EnvironmentLacks, Finding, Refused, RunFailed, RunnerError
 from runners.protocol.events import RunState, SessionEvent
 from runners.protocol.segment_writer import SegmentWriter
 from runners.protocol.workspace import Workspace, write_json
 from runners.starting import EngineStart
 
-EXIT_CODES = {RunState.sealed: 0, RunState.failed: 1, RunState.lost: 1, RunState.aborted: 130}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_ENDED_BY_OUR_SIGNAL = {128 + signal.SIGTERM, 128 + signal.SIGKILL}  # as a shell reports them
 _NO_CLIENT = {"absent": "nothing was driven"}
 
 
@@ -112,7 +114,7 @@ class Session:
         record.count(0, pq.read_metadata(workspace.bundle / layout.PLAN).num_rows)
         described = host.describe()
         record.write_document(layout.HOST, described)
-        for gap in described["gaps"]:
+        for gap in (*described["gaps"], *declared_limits(record.spec)):
             record.log.gap(gap)
         registration.register(workspace, record.context, record.log)
 
@@ -175,6 +177,7 @@ class Session:
             self._phases = Phases(self._workspace, self._record, halts, recorder, base_url=base_url)
             await self._phases.run(self._adapter)
             self._stage = "stop"
+        self._check_how_the_engine_ended()
 
     async def _stop_sampler(self, sampler: SamplerProcess) -> None:
         self._sampled = await sampler.stop()
@@ -221,6 +224,25 @@ class Session:
         for check in release.checks(events, self._workspace.keeper / JOURNAL):
             self._record.log.write(SessionEvent.release_check, **check)
 
+    def _check_how_the_engine_ended(self) -> None:
+        """An engine that failed just before it was stopped, unseen, says so with its exit code alone.
+
+        An orderly end is 0 or the stop signal itself; a kill after the stop's time-out counts as ours.
+        """
+        engine = self._start.engine
+        code = engine.exit_code if engine is not None else None
+        if engine is None or code is None or code <= 0 or code in _ENDED_BY_OUR_SIGNAL:
+            return
+        words = " | ".join(engine.last_words(6)) or "nothing"
+        raise RunFailed(
+            Finding(
+                field="engine",
+                seen=f"failed before it was stopped ({engine.how_it_ended()}); last lines: {words}",
+                allowed="an engine that stays up until it is stopped",
+                remedy="Read engine.log in the bundle.",
+            )
+        )
+
     # After it ran
 
     def seal(self, ending: closing.Ending) -> Result:
@@ -240,7 +262,7 @@ class Session:
             bundle=str(self._workspace.bundle),
             bundle_digest=digest,
             reason=ending.reason,
-            exit_code=EXIT_CODES[ending.state],
+            exit_code=exit_codes.OF_STATE[ending.state],
         )
 
     def _failed(self, error: RunnerError) -> closing.Ending:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from runners.engines.base import EngineAdapter, LaunchContext, LaunchPlan
 from runners.evidence import endpoint, launch, packages
+from runners.evidence.environment_checks import free_port
 from runners.evidence.keeper import KeeperConfig
 from runners.evidence.record import Record
 from runners.evidence.sampler import SamplerProcess
@@ -22,7 +23,7 @@ class EngineStart:
         self._workspace = workspace
         self._record = record
         self._adapter = adapter
-        self._port = int(record.context.get("port") or launch.free_port())
+        self._port = int(record.context.get("port") or free_port(None))
         self.engine: launch.EngineProcess | None = None
         # What an engine may use that is not pinned: not what is left to it by a pinned client.
         self.allowed_cores: list[int] = []

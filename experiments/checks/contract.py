@@ -8,6 +8,8 @@ from experiments.errors import Finding
 DEGRADATIONS = ("none", "partial")
 SUCCESS = ("completed",)
 BOUNDARY_TEXTS = ("sut", "dependency_accounting", "tool_assumption")
+# Where a reply can be held back: the server's writes, the gateway's response, the client's reads.
+BUFFERING_POINTS = ("engine", "gateway", "client")
 
 
 def check(document: Mapping[str, Any]) -> Iterator[Finding]:
@@ -30,6 +32,10 @@ def check(document: Mapping[str, Any]) -> Iterator[Finding]:
             yield _wrong(f"boundary.{key}", "empty", "a sentence")
     if not boundary["included"]:
         yield _wrong("boundary.included", "nothing", "the parts inside the boundary")
+    for point in BUFFERING_POINTS:
+        if not str(boundary["buffering"].get(point) or "").strip():
+            allowed = "how replies are buffered there, or that nothing is in the path"
+            yield _wrong(f"boundary.buffering.{point}", "nothing", allowed)
     if not 0 < document["prediction"]["coverage"] < 1:
         coverage = document["prediction"]["coverage"]
         yield _wrong("prediction.coverage", coverage, "between 0 and 1, both excluded")

@@ -52,7 +52,7 @@ def _environment(environment: Mapping[str, Any], policy: Policy) -> Iterator[Fin
 
 def _url(url: str | None, policy: Policy) -> Iterator[Finding]:
     allowed = f"http or https to one of {', '.join(policy.url_hosts) or 'no host'}"
-    remedy = "Allow the host in the settings (ASSAY_ENGINE_HOSTS), without user name or password."
+    remedy = "Name one of these hosts, without user name or password."
     try:
         parts = urlsplit(url or "")
         host, _ = parts.hostname, parts.port

@@ -129,8 +129,11 @@ def _fits(
     shape: Shape, limits: Mapping[str, int | None], settings: Mapping[str, Any]
 ) -> Iterator[Finding]:
     if shape.input_tokens < 1 or shape.output_tokens < 1:
-        seen = f"{shape.input_tokens} input and {shape.output_tokens} output tokens"
-        yield _wrong(shape.field, seen, "at least 1 of each")
+        # The warm-up's lengths stand beside it: workload.warmup_input_tokens.
+        joint = "_" if shape.field == "workload.warmup" else "."
+        for name in ("input_tokens", "output_tokens"):
+            if (count := getattr(shape, name)) < 1:
+                yield _wrong(f"{shape.field}{joint}{name}", count, "at least 1")
         return
     total = shape.input_tokens + shape.output_tokens
     seen = f"{shape.input_tokens} input + {shape.output_tokens} output = {total} tokens"

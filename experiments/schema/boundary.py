@@ -22,5 +22,5 @@ class BoundaryConfig:
     dependency_accounting: str = key_field()
     tool_assumption: str = key_field()
     exclusions: list[str] = key_field(list)
-    # per hop: response buffering, compression, chunk granularity
+    # for engine, gateway and client each: response buffering, compression, chunk granularity
     buffering: dict[str, str] = key_field(dict)

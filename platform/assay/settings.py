@@ -9,7 +9,10 @@ ASSAY_PLAIN_HTTP    1: served without TLS on a trusted network; cookies are then
 ASSAY_BEHIND_PROXY  1: a proxy of yours terminates TLS and sets X-Forwarded-Proto
 ASSAY_LEASE_S       how long a run survives without a sign of life of its worker (default 30)
 ASSAY_HEARTBEAT_S   how often a worker gives one (default 5)
+ASSAY_POLL_S        how often the scheduler looks for runs whose nudge was lost (default 5)
 ASSAY_QUEUES        device kinds that workers here serve: cpu,cuda (default: what this machine has)
+ASSAY_ARTIFACT_ROOTS  folders, parted by colons, below which a study's artifact files may lie
+ASSAY_SECRET_NAMES  comma-separated names of variables whose values are replaced in everything recorded
 """
 
 import os
@@ -20,7 +23,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from assay.archive.paths import CHECKOUT as ROOT
-from assay.archive.paths import home_from_environment
+from assay.archive.paths import PYTHON_PATH, home_from_environment
 
 HOME = home_from_environment().root
 EMBEDDED = "ASSAY_HOSTS" not in os.environ
@@ -83,7 +86,6 @@ INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
-    "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_celery_beat",
     "django_htmx",
@@ -99,7 +101,6 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "assay.pages.middleware.require_login",
-    "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -114,7 +115,6 @@ TEMPLATES = [
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
             ],
         },
     }
@@ -165,7 +165,7 @@ QUEUES = [q for q in os.environ.get("ASSAY_QUEUES", "").split(",") if q] or (
 # Both are started as processes of their own: engines and Polars never load in a web or Celery process.
 RUNNER_COMMAND = [sys.executable, "-P", "-m", "runners"]
 INTERPRETER_COMMAND = [sys.executable, "-P", "-m", "assay.archive.interpretation"]
-SUBPROCESS_PATH = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
+SUBPROCESS_PATH = PYTHON_PATH
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 ARTIFACT_ROOTS = [Path(p) for p in os.environ.get("ASSAY_ARTIFACT_ROOTS", "").split(":") if p]
 SECRET_NAMES = [n for n in os.environ.get("ASSAY_SECRET_NAMES", "").split(",") if n]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import rfc8785
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from runners.artifacts.gguf_header import GgufHeader
+from runners.protocol.manifest import canonical
 
 CONTROL_TOKEN, USER_TOKEN = 3, 4  # values of tokenizer.ggml.token_type
 
@@ -151,4 +151,4 @@ def _kinds(rule: Mapping[str, Any] | None) -> str:
 
 
 def _sha256(identity: Mapping[str, Any]) -> str:
-    return hashlib.sha256(rfc8785.dumps(dict(identity))).hexdigest()
+    return hashlib.sha256(canonical(dict(identity))).hexdigest()

@@ -7,11 +7,10 @@ interruption goes on where it stopped.
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from runners.evidence import engine_records, identity, observation, registration, secrets
-from runners.protocol import layout, manifest, sealing, withholding
+from runners.protocol import clocks, layout, manifest, sealing, withholding
 from runners.protocol.documents import Gap, IdentityItem
 from runners.protocol.events import RunState, SessionEvent
 from runners.protocol.session_log import SessionLog, read
@@ -171,5 +170,5 @@ def _header(workspace: Workspace, context: Mapping[str, Any], state: str) -> dic
         "plan_digest": context.get("plan_digest"),
         "predictions_digest": manifest.sha256_of(predictions) if predictions.exists() else None,
         "level": observation.level(workspace.bundle).value,
-        "sealed_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "sealed_at": clocks.utc(),
     }

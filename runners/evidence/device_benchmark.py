@@ -74,6 +74,7 @@ def measure(
     ``seconds`` is shared out over the patterns; each gets at least three repetitions while time allows.
     """
     torch = _torch()
+    _require_cpu(torch)
     torch.set_num_threads(threads)
     description = host.describe()
     before, start_load, started = _cpu_times(), os.getloadavg(), time.monotonic()
@@ -270,6 +271,20 @@ def _torch() -> Any:
             )
         ) from error
     return torch
+
+
+def _require_cpu(torch: Any) -> None:
+    """On the CPU an op is done when its call returns; elsewhere a clock around it times the submit alone."""
+    device = str(torch.get_default_device().type)
+    if device != "cpu":
+        raise Refused(
+            Finding(
+                field="torch default device",
+                seen=device,
+                allowed="cpu",
+                remedy="Time an accelerator's kernels by its own events: submit time is no kernel time.",
+            )
+        )
 
 
 def _blas(torch: Any) -> list[str]:

@@ -42,7 +42,7 @@ class HostDocument(TypedDict):
 
 def describe() -> HostDocument:
     """Read all facts now. Nothing here takes privileges; what cannot be read is null with a reason."""
-    info, memory = _cpuinfo(), _meminfo()
+    info, memory = machine.cpuinfo(), machine.meminfo()
     limits = cgroup.find().limits()
     flags = set((info.get("flags") or info.get("Features") or "").split())
     facts: dict[str, Fact] = {
@@ -151,18 +151,6 @@ def _number(text: str | None) -> float | None:
         return None if text is None else float(text)
     except ValueError:
         return None
-
-
-def _cpuinfo() -> dict[str, str]:
-    """The first processor's block."""
-    block = (_read("/proc/cpuinfo") or "").split("\n\n", 1)[0]
-    pairs = (line.partition(":") for line in block.splitlines())
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def _meminfo() -> dict[str, int]:
-    rows = (line.split() for line in (_read("/proc/meminfo") or "").splitlines())
-    return {r[0].rstrip(":"): int(r[1]) * 1024 for r in rows if len(r) >= 3 and r[2] == "kB"}
 
 
 def _physical_cores() -> int | None:

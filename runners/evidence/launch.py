@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -140,13 +139,6 @@ class EngineProcess:
 
     def owns(self, pid: int) -> bool:
         return self.keeper_pid is not None and pid in processes.descendants(self.keeper_pid)
-
-
-def free_port() -> int:
-    """A port of loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def refuse_taken_port(port: int) -> None:

@@ -37,8 +37,9 @@ def document(
     evidence = spec["evidence"]
     domain = _client_domain(workspace)
     missed = None if sampler is None else sampler.get("missed_turns", {})
-    rows = {s.name: s.rows for s in streams}
+    scraped = any(s.rows for s in streams if s.name == "scrapes")
     log = workspace.bundle / layout.ENGINE_LOG
+    printed = log.exists() and log.stat().st_size > 0
     points = [
         _point(
             "client_socket",
@@ -50,31 +51,9 @@ def document(
             level=ResourceLimit.E1,
         ),
         *_engine_points(workspace.bundle),
-        _point(
-            "host",
-            "processor, memory, faults and throttling of host, engine, client and observers",
-            layer="host",
-            perspective="server",
-            domain=domain,
-            rate_hz=1 / evidence["telemetry_interval_s"],
-            dropped=None if missed is None else missed.get("telemetry", 0),
-            level=ResourceLimit.E2,
-        ),
+        *_sampled_points(evidence, domain, missed, scraped=scraped),
     ]
-    if rows.get("scrapes"):
-        points.append(
-            _point(
-                "engine_metrics",
-                "the engine's own counters, as text",
-                layer="engine_metrics",
-                perspective="server",
-                domain=domain,
-                rate_hz=1 / evidence["scrape_interval_s"],
-                dropped=None if missed is None else missed.get("scrapes", 0),
-                level=ResourceLimit.E2,
-            )
-        )
-    if log.exists() and log.stat().st_size > 0:
+    if printed:
         points.append(
             _point(
                 "engine_log",
@@ -94,6 +73,42 @@ def document(
             "salt": None if evidence["content"] == "keep" else salt_of(workspace).hex(),
         },
     }
+
+
+def _sampled_points(
+    evidence: Mapping[str, Any],
+    domain: str,
+    missed: Mapping[str, int] | None,
+    *,
+    scraped: bool,
+) -> list[ObservationPoint]:
+    """What the sampler sees. ``missed`` are its missed turns, None where it left no account."""
+    points = [
+        _point(
+            "host",
+            "processor, memory, faults and throttling of host, engine, client and observers",
+            layer="host",
+            perspective="server",
+            domain=domain,
+            rate_hz=1 / evidence["telemetry_interval_s"],
+            dropped=None if missed is None else missed.get("telemetry", 0),
+            level=ResourceLimit.E2,
+        ),
+    ]
+    if scraped:
+        points.append(
+            _point(
+                "engine_metrics",
+                "the engine's own counters, as text",
+                layer="engine_metrics",
+                perspective="server",
+                domain=domain,
+                rate_hz=1 / evidence["scrape_interval_s"],
+                dropped=None if missed is None else missed.get("scrapes", 0),
+                level=ResourceLimit.E2,
+            )
+        )
+    return points
 
 
 def _point(

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from runners.protocol.clocks import boot_id
+
 MARK = "ASSAY_EXECUTION"
 _PROC = Path("/proc")
 
@@ -31,10 +33,6 @@ class ProcessId:
             "boot_id": self.boot_id,
             "command": self.command,
         }
-
-
-def boot_id() -> str:
-    return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def _stat(pid: int) -> tuple[str, int, int] | None:

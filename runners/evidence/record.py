@@ -6,12 +6,11 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from runners.evidence.secrets import from_environment
-from runners.protocol import layout, sealing
+from runners.protocol import clocks, layout, sealing
 from runners.protocol.documents import Progress
 from runners.protocol.errors import RunnerError
 from runners.protocol.events import SessionEvent
@@ -79,7 +78,7 @@ class Record:
             return
         self._last_told, self._last_told_s = told, time.monotonic()
         line = Progress(
-            t=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            t=clocks.utc(timespec="milliseconds"),
             phase=phase,
             done=self._done,
             total=self._total,

@@ -112,7 +112,11 @@ class Sampler:
         self._read()
         self._anchor()
         reports = [asdict(report) for report in self._writer.close()]
-        sys.stdout.write(json.dumps({"reports": reports, "missed_turns": self._missed}) + "\n")
+        try:
+            sys.stdout.write(json.dumps({"reports": reports, "missed_turns": self._missed}) + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:  # the runner was killed: its own end is the news, not this one
+            sys.stdout = None
         return 0
 
     def _obey(self, command: dict[str, Any]) -> None:

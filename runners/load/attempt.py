@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 from runners.load.requests import PreparedRequest
-from runners.protocol.tables import ATTEMPTS
 
 
 class Attempt:
@@ -110,9 +109,6 @@ class Attempt:
             self.bytes_received,
             plan["output_cap"],
         )
-
-
-ROW_COLUMNS = tuple(ATTEMPTS.names)
 
 
 def attempt_id(request_id: str, number: int) -> str:

@@ -10,6 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
@@ -66,6 +67,12 @@ class _Timex(ctypes.Structure):
         ("tai", ctypes.c_int),
         ("reserved", ctypes.c_int * 11),
     ]
+
+
+def utc(moment: datetime | None = None, *, timespec: str = "seconds") -> str:
+    """A moment (default: now) as ISO 8601 text in UTC, ended by ``Z``: for people, never for a difference."""
+    shown = (moment or datetime.now(UTC)).astimezone(UTC).isoformat(timespec=timespec)
+    return shown.replace("+00:00", "Z")
 
 
 def boot_id() -> str:

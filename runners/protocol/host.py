@@ -11,7 +11,7 @@ import platform
 from pathlib import Path
 from typing import Any, TypedDict
 
-import rfc8785
+from runners.protocol.manifest import canonical
 
 _CPUINFO = Path("/proc/cpuinfo")
 _MEMINFO = Path("/proc/meminfo")
@@ -47,7 +47,7 @@ _SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_vnni", "amx_bf16", "amx_int8"
 
 def describe() -> HostDescription:
     """Read the host's description from the kernel. Costs a few file reads, starts nothing."""
-    fields = _cpuinfo()
+    fields = cpuinfo()
     flags = set((fields.get("flags") or fields.get("Features") or "").split())
     identity = [fields.get(name) for name in ("cpu family", "model", "stepping")]
     return HostDescription(
@@ -56,7 +56,7 @@ def describe() -> HostDescription:
         cpu_identity="/".join(str(part) for part in identity) if all(identity) else None,
         logical_cpus=os.cpu_count() or 1,
         cpu_quota=_text(_CGROUP_QUOTA),
-        memory_bytes=_memory_bytes(),
+        memory_bytes=meminfo().get("MemTotal"),
         caches=_caches(),
         instruction_sets=[name for name in _SETS if name in flags],
     )
@@ -67,21 +67,20 @@ def fingerprint(description: HostDescription) -> str:
     memory = description["memory_bytes"]
     keyed: dict[str, Any] = dict(description)
     keyed["memory_bytes"] = None if memory is None else round(memory / 2**30)
-    return hashlib.sha256(rfc8785.dumps(keyed)).hexdigest()[:16]
+    return hashlib.sha256(canonical(keyed)).hexdigest()[:16]
 
 
-def _cpuinfo() -> dict[str, str]:
-    text = _text(_CPUINFO) or ""
-    first = text.split("\n\n", 1)[0]
-    pairs = (line.split(":", 1) for line in first.splitlines() if ":" in line)
-    return {name.strip(): value.strip() for name, value in pairs}
+def cpuinfo() -> dict[str, str]:
+    """The first processor's block of /proc/cpuinfo; empty where there is none."""
+    block = (_text(_CPUINFO) or "").split("\n\n", 1)[0]
+    pairs = (line.partition(":") for line in block.splitlines() if ":" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _memory_bytes() -> int | None:
-    for line in (_text(_MEMINFO) or "").splitlines():
-        if line.startswith("MemTotal:"):
-            return int(line.split()[1]) * 1024
-    return None
+def meminfo() -> dict[str, int]:
+    """The sizes of /proc/meminfo in bytes; empty where there is none."""
+    rows = (line.split() for line in (_text(_MEMINFO) or "").splitlines())
+    return {r[0].rstrip(":"): int(r[1]) * 1024 for r in rows if len(r) == 3 and r[2] == "kB"}
 
 
 def _caches() -> list[CacheLevel]:
@@ -113,6 +112,6 @@ def _size_bytes(text: str) -> int:
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return None

@@ -110,7 +110,7 @@ def verify(folder: Path) -> Verification:
     problems: list[str] = []
     try:
         body = (folder / layout.MANIFEST).read_bytes()
-        stated = (folder / layout.MANIFEST_DIGEST).read_text(encoding="ascii").strip()
+        stated = (folder / layout.MANIFEST_DIGEST).read_bytes().decode("ascii")
         manifest = json.loads(body)
         entries = {str(e["path"]): _Entry.parse(e) for e in manifest["files"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -122,10 +122,13 @@ def verify(folder: Path) -> Verification:
             withheld=(),
         )
     actual = hashlib.sha256(body).hexdigest()
-    if actual != stated:
+    if actual != stated.strip():
         problems.append(
-            f"{layout.MANIFEST}: changed (sha256 {actual}, {layout.MANIFEST_DIGEST} says {stated})"
+            f"{layout.MANIFEST}: changed (sha256 {actual}, "
+            f"{layout.MANIFEST_DIGEST} says {stated.strip()})"
         )
+    elif stated != f"{actual}\n":
+        problems.append(f"{layout.MANIFEST_DIGEST}: changed (more than the digest and a line end)")
     present = set(bundle_files(folder))
     listed = _withheld_paths(folder, problems)
     absent = tuple(sorted(listed & set(entries) - present))

@@ -4,13 +4,13 @@ import errno
 import json
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
 from runners.protocol import clocks
 from runners.protocol.documents import Gap
 from runners.protocol.events import SessionEvent
+from runners.protocol.workspace import json_lines
 
 
 class SessionRow(TypedDict, total=False):
@@ -34,7 +34,7 @@ class SessionLog:
         row: dict[str, Any] = {
             "event": event.value,
             "t_ns": time.monotonic_ns(),
-            "t": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "t": clocks.utc(timespec="milliseconds"),
             "clock_domain": self._domain,
             **fields,
         }
@@ -71,15 +71,7 @@ class SessionLog:
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Every whole row; a torn last line (the writer was killed) is left out."""
-    rows: list[dict[str, Any]] = []
-    for line in path.read_bytes().split(b"\n") if path.exists() else []:
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict) and "event" in row:
-            rows.append(row)
-    return rows
+    return [row for row in json_lines(path) if "event" in row]
 
 
 def mend(path: Path) -> int:

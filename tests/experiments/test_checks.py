@@ -213,6 +213,21 @@ def test_a_prompt_with_its_answer_must_fit_the_context(written: str, field: str)
     assert {f.field for f in caught.value.findings} == {field}
 
 
+@pytest.mark.forbids
+@pytest.mark.parametrize("count", [0, -5])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "workload.output_tokens",
+        "workload.cases.1.input_tokens",
+        "workload.warmup_output_tokens",
+        "evidence.trace.output_tokens",
+    ],
+)
+def test_a_length_that_is_not_above_zero_is_refused_by_its_own_name(field: str, count: int) -> None:
+    assert findings(field, count)[field].startswith(f"{count} | at least 1 | ")
+
+
 def test_exactly_the_context_fits() -> None:
     # 2048 = 2024 in + 24 out, the engine's max_length
     assert plan([compose([STUDY, "workload.input_tokens=2024"])])
@@ -345,6 +360,17 @@ def test_a_boundary_has_its_six_fields() -> None:
     } < set(boundary)
     for field in ("sut", "dependency_accounting", "tool_assumption"):
         assert list(findings(f"boundary.{field}", "")) == [f"boundary.{field}"]
+
+
+@pytest.mark.req("3.19")
+@pytest.mark.parametrize("point", ["engine", "gateway", "client"])
+def test_a_boundary_says_how_replies_are_buffered_at_three_points(point: str) -> None:
+    stated = example()["boundary"]["buffering"]
+
+    assert stated[point]
+    less = {k: v for k, v in stated.items() if k != point}
+    for silent in (less, {**stated, point: " "}, {**stated, point: None}):
+        assert list(findings("boundary.buffering", silent)) == [f"boundary.buffering.{point}"]
 
 
 @pytest.mark.req("1.10", "1.11")

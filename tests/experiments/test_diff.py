@@ -200,6 +200,14 @@ def test_different_systems_under_test_are_not_compared() -> None:
     assert compared.attributable_to is None
 
 
+@pytest.mark.req("1.06")
+def test_runs_of_two_call_types_are_not_attributed_to_anything() -> None:
+    found = compare(example(), changed(example(), "workload.call_type", "rerank"))
+
+    assert [f.path for f in found.with_verdict(Verdict.confounder)] == ["workload.call_type"]
+    assert found.attributable_to is None
+
+
 @pytest.mark.req("5.16")
 def test_an_output_cap_that_the_study_moved_is_a_controlled_variable() -> None:
     left, right = example("workload.output_tokens=24"), example("workload.output_tokens=64")

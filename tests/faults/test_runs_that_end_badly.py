@@ -142,6 +142,17 @@ def test_an_engine_that_dies_in_mid_run_ends_its_attempts_and_the_run(tmp_path: 
     assert processes_of(out) == set()
 
 
+def test_an_engine_that_failed_unseen_in_its_last_moment_fails_the_run(tmp_path: Path) -> None:
+    out = prepared.prepare(tmp_path / "run", settings={"faults": ["failed_unseen"]})
+
+    code, told, _ = prepared.run("execute", out)
+
+    assert (code, told["state"]) == (1, "failed")
+    assert "failed before it was stopped (exit code 1)" in told["reason"]
+    assert "the model loop had ended" in told["reason"]
+    assert manifest.verify(out / "bundle").ok
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
 def test_an_interrupt_in_mid_run_is_sealed_as_aborted(
     tmp_path: Path, launched: Launched, number: signal.Signals
@@ -320,7 +331,8 @@ def test_a_sampler_that_dies_costs_its_readings_and_not_the_run(
 ) -> None:
     out = prepared.prepare(tmp_path / "run", segments={**LONG, "load": 60})
     runner = launched(out)
-    until(lambda: is_driving(out))
+    written = out / layout.SEGMENTS_FOLDER / "telemetry-0-000000.arrows"
+    until(lambda: is_driving(out) and written.exists())
     sampler = [
         pid
         for pid in processes.pids()

@@ -49,7 +49,8 @@ def test_no_engine_is_left_the_run_is_lost_and_a_new_one_works(stack: Stack) -> 
 
     wait_until(lambda: not processes_of(execution), seconds=60)
     lost = stack.wait_for_state(run, "lost", seconds=max(0.0, LEASE_S - since(killed_at)) + 10)
-    assert "no sign of life" in lost["reason"]
+    # `show` on the worker's own machine sees that its process is gone; elsewhere the lease tells
+    assert "process is gone" in lost["reason"] or "no sign of life" in lost["reason"]
 
     stack.start("worker")
     again = stack.submit(*SHORT)

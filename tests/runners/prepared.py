@@ -87,6 +87,10 @@ def _spec(
             **engine,
         },
         "device": {"placement": {"client_cores": [], "engine_cores": []}},
+        "boundary": {
+            "external_dependencies": [{"name": "search", "mocked": True, "fixed_delay_s": None}]
+        },
+        "workload": {"requests": 6},
         "load": {
             "kind": "closed",
             "concurrency": 2,

@@ -180,6 +180,7 @@ def test_cores_this_process_may_not_use_are_refused(tmp_path: Path) -> None:
     assert "4096" in errors
 
 
+@pytest.mark.req("2.06")
 def test_an_item_without_evidence_leaves_the_run_sealed_and_incomplete(tmp_path: Path) -> None:
     settings = {"unidentified": ["precision_path"], "faults": ["no_profile"]}
     out = prepared.prepare(tmp_path / "run", settings=settings)
@@ -191,6 +192,7 @@ def test_an_item_without_evidence_leaves_the_run_sealed_and_incomplete(tmp_path:
     assert (identity["complete"], identity["missing"]) == (False, ["precision_path"])
     assert "answered but wrote no file" in gaps(out)
     assert "no prediction is registered" in gaps(out)  # none was given
+    assert "the variability of search, which is mocked" in gaps(out)  # as declared
 
 
 def test_an_adapter_that_fails_on_the_evidence_does_not_lose_the_run(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+# What a figure may be over. A session is a container of context and completes nothing.
+COUNTED = ("attempts", "requests", "offered requests", "tasks", "samples", "iterations", "window")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,17 @@ def aggregate(
     interval: Interval | None = None,
     percentile_rule: str | None = None,
 ) -> Aggregate:
-    """One aggregate; a value that is not finite becomes null with ``special``."""
+    """One aggregate; a value that is not finite becomes null with ``special``.
+
+    Raises ClaimRefused where the denominator is none of ``COUNTED`` (words may follow it).
+    """
+    if not scope.denominator.startswith(COUNTED):
+        raise ClaimRefused(
+            field=f"denominator of {rule}",
+            seen=repr(scope.denominator),
+            allowed=", ".join(COUNTED),
+            remedy="Count what is completed: tasks, requests or attempts; a session completes nothing.",
+        )
     found = Aggregate(
         rule=rule,
         statistic=statistic,

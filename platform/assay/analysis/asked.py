@@ -1,12 +1,11 @@
 """What a reader asks of a recorded stream: service levels and a window, from their text forms."""
 
 from assay.analysis.errors import BadRecord
-from assay.analysis.quantities import duration_ns, instant_ns
+from assay.analysis.quantities import NS_PER_S, duration_ns, instant_ns
 from assay.analysis.rates import ServiceLevels
 from assay.analysis.window import Window
 
 _LEVELS = ("ttft", "tpot", "e2e")
-_NS_PER_S = 1_000_000_000
 
 
 def service_levels(text: str) -> ServiceLevels:
@@ -21,7 +20,7 @@ def service_levels(text: str) -> ServiceLevels:
                 allowed=f"{', '.join(_LEVELS)}, each once, as name=limit",
                 remedy="Write for example ttft=500ms,tpot=50ms.",
             )
-        limits[name] = duration_ns(value, field=f"--slo {name}") / _NS_PER_S
+        limits[name] = duration_ns(value, field=f"--slo {name}") / NS_PER_S
     return ServiceLevels(
         ttft_s=limits.get("ttft"), tpot_s=limits.get("tpot"), e2e_s=limits.get("e2e")
     )

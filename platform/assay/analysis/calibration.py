@@ -22,6 +22,10 @@ from runners.protocol.documents import Parameter
 
 STEP_OVERHEAD = "step_overhead_s"
 SHARED_CORE = "shared_core_s_per_token"
+FORMULA = (
+    "empirical, over serial steps: a fixed time for each and a time for each token on top of the measured "
+    "parts; its coefficients are no physical peaks"
+)
 FEWEST_POINTS = 8
 CALIBRATED, EXTRAPOLATED = "calibrated", "extrapolated"
 

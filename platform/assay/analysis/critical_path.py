@@ -69,8 +69,31 @@ class WhatIf:
     sentence: str
 
 
-def what_if(stages: Mapping[str, Stage], stage: str, new_duration_s: float) -> WhatIf:
-    """End-to-end time if one stage took ``new_duration_s`` and nothing else changed."""
+def overlaps(stages: Mapping[str, Stage], evidence: Mapping[frozenset[str], str]) -> list[str]:
+    """Every pair of stages that the graph lets run at once, each with its evidence or as an assumption."""
+    before: dict[str, set[str]] = {}
+    found = []
+    for name in _topological(stages):
+        before[name] = {e for p in stages[name].after for e in (p, *before[p])}
+        for other in before:
+            if other != name and other not in before[name]:
+                named = evidence.get(frozenset({name, other}))
+                found.append(f"{other} and {name} overlap ({named or 'assumed: no evidence'})")
+    return found
+
+
+def what_if(
+    stages: Mapping[str, Stage],
+    stage: str,
+    new_duration_s: float,
+    *,
+    overlap_evidence: Mapping[frozenset[str], str] | None = None,
+) -> WhatIf:
+    """End-to-end time if one stage took ``new_duration_s`` and nothing else changed.
+
+    ``overlap_evidence`` names, for a pair of stages, the record that shows them at once; every other pair of
+    parallel stages stands among the assumptions as assumed.
+    """
     if new_duration_s < 0:
         raise BadRecord(
             field=f"duration of {stage}",
@@ -83,7 +106,7 @@ def what_if(stages: Mapping[str, Stage], stage: str, new_duration_s: float) -> W
     after = critical_path(changed)
     gain = before.total_s - after.total_s
     assumptions = (
-        "overlaps are confirmed by events",
+        *overlaps(stages, overlap_evidence or {}),
         "all other stages are unchanged",
         "the dependencies are unchanged",
     )

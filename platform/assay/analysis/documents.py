@@ -90,6 +90,9 @@ class Ledgers(TypedDict):
     resource: list[LedgerRow]
 
 
+LEDGERS = tuple(Ledgers.__annotations__)
+
+
 class Reconciliation(TypedDict):
     offered: int
     created: int

@@ -1,12 +1,13 @@
 """Errors of the analysis: input that cannot be read, and claims that must not be made."""
 
 from runners.protocol.errors import Finding
+from runners.protocol.exit_codes import REFUSED
 
 
 class AnalysisError(Exception):
     """Base of both; ``finding`` names the field, the value seen, the values allowed and the remedy."""
 
-    exit_code = 2
+    exit_code = REFUSED
 
     def __init__(self, *, field: str, seen: str, allowed: str, remedy: str) -> None:
         self.finding = Finding(field=field, seen=seen, allowed=allowed, remedy=remedy)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from assay.analysis.absence import Absent
 from assay.analysis.clocks import Instant, difference
 from assay.analysis.documents import GhostLoad
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.server_record import TERMINAL_STATES, ServerRecord
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState, ServerState
 
 GIVING_UP = frozenset({ClientState.timeout, ClientState.cancelled})
-NS_PER_S = 1_000_000_000
 
 
 def gave_up(attempt: Attempt) -> bool:

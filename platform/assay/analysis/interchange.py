@@ -159,7 +159,7 @@ def _objects(lines: Iterable[str | bytes], *, file: str) -> Iterator[tuple[int, 
             continue
         try:
             document = _decode(line if isinstance(line, str) else line.decode())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadRecord(
                 field=f"{file}:{number}",
                 seen=str(error),

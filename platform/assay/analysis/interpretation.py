@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.analysis import lanes
+from assay.analysis.absence import Absent
 from assay.analysis.attempt_document import attempt_document
 from assay.analysis.attempt_lanes import attempt_lanes
 from assay.analysis.cancellation import cancel_checks
 from assay.analysis.definition import DEFINITION_VERSION
-from assay.analysis.documents import InterpretationDocument, Ledgers
+from assay.analysis.documents import Aggregate, InterpretationDocument, Ledgers
 from assay.analysis.events import EventRecord
 from assay.analysis.gaps import merged, observation_gaps, release_known
 from assay.analysis.ghost_load import ghost_load
@@ -96,24 +97,7 @@ def interpret(inputs: Inputs) -> InterpretationDocument:
     ledgers = _ledgers(inputs, records, reached)
     marks = _client_marks(inputs.client_events)
     received = {a.attempt_id for a in attempts if (r := records.get(a.attempt_id)) and r.states}
-    group = group_of(
-        attempts,
-        client_level=inputs.levels.client,
-        server_level=inputs.levels.server,
-        seed=inputs.seed,
-    )
-    window = choose_window(group.attempts, inputs.load, inputs.window)
-    aggregates = group_aggregates(
-        group,
-        records,
-        window,
-        asked=inputs.window,
-        slo=inputs.slo,
-        offered=inputs.offered_load if group.is_load else inputs.offered,
-    )
-    if inputs.iterations is not None:
-        domain = _server_domain(records)
-        aggregates += iteration_aggregates(inputs.iterations, group, clock_domain=domain)
+    aggregates, window = _aggregates(inputs, records)
     return InterpretationDocument(
         definition_version=DEFINITION_VERSION,
         bundle_digest=inputs.bundle_digest,
@@ -167,6 +151,31 @@ def interpret(inputs: Inputs) -> InterpretationDocument:
             "unreadable_lines": inputs.unreadable_lines,
         },
     )
+
+
+def _aggregates(
+    inputs: Inputs, records: Mapping[str, ServerRecord]
+) -> tuple[list[Aggregate], Window | Absent]:
+    """The aggregates of the group that a run is judged by, and the window of its rates."""
+    group = group_of(
+        inputs.attempts,
+        client_level=inputs.levels.client,
+        server_level=inputs.levels.server,
+        seed=inputs.seed,
+    )
+    window = choose_window(group.attempts, inputs.load, inputs.window)
+    aggregates = group_aggregates(
+        group,
+        records,
+        window,
+        asked=inputs.window,
+        slo=inputs.slo,
+        offered=inputs.offered_load if group.is_load else inputs.offered,
+    )
+    if inputs.iterations is not None:
+        domain = _server_domain(records)
+        aggregates += iteration_aggregates(inputs.iterations, group, clock_domain=domain)
+    return aggregates, window
 
 
 def _server_domain(records: Mapping[str, ServerRecord]) -> str:

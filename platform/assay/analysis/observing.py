@@ -7,8 +7,8 @@ from assay.analysis.absence import Absent
 from assay.analysis.events import EventRecord, Fact
 from assay.analysis.iterations import IterationLog
 from assay.analysis.metrics import client, server
-from assay.analysis.metrics.rule import NS_PER_S
 from assay.analysis.observed import ObservedAttempt, ObservedMemory, ObservedQuantities
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.server_record import ServerRecord, ServerRecords
 from assay.analysis.wire.attempt import Attempt
 

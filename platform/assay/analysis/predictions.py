@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.analysis.absence import Absent
-from assay.analysis.calibration import EXTRAPOLATED, Calibration
+from assay.analysis.calibration import EXTRAPOLATED, FORMULA, Calibration
 from assay.analysis.definition import DEFINITION_VERSION
 from assay.analysis.errors import ClaimRefused
 from assay.analysis.forecast import assumed
@@ -167,7 +167,7 @@ def _standing_assumptions(shape: RunShape, calibration: Calibration | None) -> l
     validity = (
         f"no calibration of this engine on this host: every time is {EXTRAPOLATED} from micro-benchmarks"
         if calibration is None
-        else f"fitted parameters come from {calibration.reference}"
+        else f"fitted parameters come from {calibration.reference}; the formula is {FORMULA}"
     )
     queueing = (
         "closed loop: a prompt joins the decoding of the others; no queue before admission"

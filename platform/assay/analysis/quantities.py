@@ -1,10 +1,11 @@
-"""Quantities as people write them: a number with a unit."""
+"""Times and their units: as people write them, and how many ns a second has."""
 
 import re
 
 from assay.analysis.errors import BadRecord
 
-_NS_OF = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
+NS_PER_S = 1_000_000_000
+_NS_OF = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": NS_PER_S, "m": 60 * NS_PER_S}
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m)\s*$")
 
 

@@ -12,7 +12,7 @@ from assay.analysis.absence import Absent
 from assay.analysis.aggregates import Scope, aggregate
 from assay.analysis.documents import Aggregate
 from assay.analysis.errors import ClaimRefused
-from assay.analysis.metrics.rule import NS_PER_S
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.window import (
     Window,
     mean_in_flight,

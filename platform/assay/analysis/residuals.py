@@ -19,6 +19,7 @@ from typing import Any
 from assay.analysis.absence import Absent
 from assay.analysis.forecast.rows import CLIENT, ENGINE_LOOP, TIME
 from assay.analysis.observed import ObservedQuantities
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.residual.measured import Measured, attempts_of, measured_for
 from assay.analysis.residual.patterns import Pattern, patterns
 from assay.analysis.residual.steps import Coverage, held_out_coverage, step_residuals
@@ -180,14 +181,14 @@ def _client_side(prediction: Prediction, found: Measured, case: _Case) -> tuple[
         )
     extra = found.value - estimate
     attempts = attempts_of(prediction["conditions"], case.observed)
-    queued = [a.queue_ns / 1e9 for a in attempts if a.queue_ns is not None]
+    queued = [a.queue_ns / NS_PER_S for a in attempts if a.queue_ns is not None]
     if queued and median(queued) >= MAIN_SHARE * extra:
         return MODEL_OMISSION, (
             f"median {median(queued) * 1e3:.1f} ms passed between queued and scheduled in the engine's "
             f"record (n {len(queued)}); the model has no queue"
         )
     outside = [
-        (a.ttft_client_ns - a.ttft_server_ns) / 1e9
+        (a.ttft_client_ns - a.ttft_server_ns) / NS_PER_S
         for a in attempts
         if a.ttft_client_ns is not None and a.ttft_server_ns is not None
     ]

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from assay.analysis.aggregates import Scope, of_samples
 from assay.analysis.documents import Aggregate
 from assay.analysis.observed import ObservedStep, StepPhase
-
-NS_PER_S = 1_000_000_000
+from assay.analysis.quantities import NS_PER_S
 
 
 def step_aggregates(

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.absence import Absent
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
-NS_PER_S = 1_000_000_000
 STEADY_SHARE = 0.95
 
 

@@ -32,3 +32,10 @@ class RefusedArchive(ArchiveError):
             "Export it again with `assay export`; nothing was imported"
         )
         self.member = member
+
+
+class DamagedArchive(RefusedArchive):
+    """An exported file one of whose members no longer unpacks; nothing of it was kept."""
+
+    def __init__(self, member: str, problem: str) -> None:
+        super().__init__(member, f"changed ({problem})", "the bytes that were exported")

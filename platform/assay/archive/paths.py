@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[3]
+PYTHON_PATH = os.pathsep.join([str(CHECKOUT / "platform"), str(CHECKOUT)])  # of our subprocesses
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 from assay.analysis.errors import AnalysisError, BadRecord
 from assay.analysis.recorded import RecordedStream
-from runners.protocol import layout, manifest
+from runners.protocol import clocks, layout, manifest
 from runners.protocol.documents import IDENTITY_ITEMS, IdentityItem, ObservationPoint
 from runners.protocol.events import EvidenceStrength, ResourceLimit, RunState
 
@@ -69,7 +69,7 @@ def build_e0_bundle(
             "plan_digest": None,
             "predictions_digest": None,
             "level": ResourceLimit.E0.value,
-            "sealed_at": sealed_at.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z",
+            "sealed_at": clocks.utc(sealed_at),
         },
     )
 

@@ -8,10 +8,12 @@ import shutil
 import stat
 import unicodedata
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import IO
 
-from assay.archive.errors import DamagedBundle, RefusedArchive
+from assay.archive.errors import DamagedArchive, DamagedBundle, RefusedArchive
 from runners.protocol import layout, manifest
 
 _BLOCK = 2**20
@@ -131,10 +133,18 @@ def _write_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: Pat
     path.parent.mkdir(parents=True, exist_ok=True)
     written = 0
     with archive.open(member) as source, path.open("xb") as sink:
-        while block := source.read(_BLOCK):
+        while block := _read_block(source, member):
             written += len(block)
             if written > member.file_size:
                 raise RefusedArchive(
                     member.filename, "more bytes than its header states", "an honest header"
                 )
             sink.write(block)
+
+
+def _read_block(source: IO[bytes], member: zipfile.ZipInfo) -> bytes:
+    """A flipped byte shows as an impossible code or, at the member's end, as a wrong checksum."""
+    try:
+        return source.read(_BLOCK)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise DamagedArchive(member.filename, str(error) or "it ends early") from error

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from assay.archive.paths import CHECKOUT, home_from_environment
+from assay.archive.paths import PYTHON_PATH, home_from_environment
 
 LOW_DISK_BYTES = 2 * 2**30
 RUNNER_TIMEOUT_S = 120
@@ -79,14 +79,13 @@ def _distribution(requirement: str) -> str:
 def _engines() -> list[Check]:
     """The runner's own doctor, in a process of its own: engines never load here."""
     command = [sys.executable, "-P", "-m", "runners", "doctor", "--json"]
-    path = os.pathsep.join([str(CHECKOUT / "platform"), str(CHECKOUT)])
     try:
         done = subprocess.run(
             command,
             capture_output=True,
             text=True,
             timeout=RUNNER_TIMEOUT_S,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": PYTHON_PATH},
         )
         found = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:

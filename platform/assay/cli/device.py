@@ -13,7 +13,7 @@ from typing import Any
 from assay.analysis.devices.catalogue import DEVICES
 from assay.analysis.devices.figures import Device
 from assay.archive.benchmarks import host_folder, new_file, stored_benchmarks
-from assay.archive.paths import CHECKOUT, home_from_environment
+from assay.archive.paths import CHECKOUT, PYTHON_PATH, home_from_environment
 from assay.cli.exits import DONE, FAILED, INTERRUPTED, complain, print_json
 
 HELP = "Take a micro-benchmark of this machine, or show the stored ones and the device catalogue."
@@ -63,9 +63,9 @@ def _measure(arguments: argparse.Namespace) -> int:
 
 def _environment() -> dict[str, str]:
     """This checkout first on the path, whatever else is installed."""
-    path = os.pathsep.join([str(CHECKOUT / "platform"), str(CHECKOUT)])
     known = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([path, known]) if known else path}
+    path = os.pathsep.join([PYTHON_PATH, known]) if known else PYTHON_PATH
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def _show(*, as_json: bool) -> int:

@@ -1,15 +1,15 @@
-"""Exit codes, and how an error is said. Stable: scripts rely on both."""
+"""The exit codes for verbs, and how an error is said. Stable: scripts rely on both."""
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-DONE = 0
-FAILED = 1  # the run ended but failed, or a check did not hold
-REFUSED = 2  # refused input
-LACKING = 3  # the environment lacks something
-INTERRUPTED = 130
+from runners.protocol.exit_codes import DONE as DONE
+from runners.protocol.exit_codes import FAILED as FAILED
+from runners.protocol.exit_codes import INTERRUPTED as INTERRUPTED
+from runners.protocol.exit_codes import LACKING as LACKING
+from runners.protocol.exit_codes import REFUSED as REFUSED
 
 
 def complain(*messages: str) -> None:

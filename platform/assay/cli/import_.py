@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from assay.archive.errors import DamagedBundle, RefusedArchive
+from assay.archive.errors import DamagedArchive, DamagedBundle, RefusedArchive
 from assay.cli.database import open_or_complain, owner
 from assay.cli.exits import DONE, FAILED, REFUSED, complain, print_json
 
@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if not arguments.file.exists():
         complain(
-            f"file: {arguments.file} does not exist (allowed: an exported file or a bundle folder)"
+            f"file: {arguments.file} does not exist (allowed: an exported file or a bundle folder). "
+            "Name one that `assay export` wrote"
         )
         return REFUSED
     if (code := open_or_complain()) is not None:
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = import_bundle(arguments.file, Home(settings.HOME), owner=owner())
     except RefusedArchive as error:
         complain(str(error))
-        return REFUSED
+        return FAILED if isinstance(error, DamagedArchive) else REFUSED
     except DamagedBundle as damage:
         complain(*damage.problems, f"{arguments.file}: kept in quarantine, nothing was imported")
         return FAILED

@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from types import ModuleType
+from typing import NoReturn
 
 from assay.archive.paths import home_from_environment
 from assay.cli.exits import FAILED, INTERRUPTED, REFUSED, complain
@@ -44,10 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         known = ", ".join(VERBS)
         sys.stderr.write(f"error: verb: {verb} (allowed: {known}). `assay help` explains each\n")
         return REFUSED
-    module = importlib.import_module(VERBS[verb][0])
     try:
-        return int(module.run(_parser(verb, module).parse_args(rest)))
+        module = importlib.import_module(VERBS[verb][0])
+        return int(module.run(_parsed(_parser(verb, module), rest)))
     except KeyboardInterrupt:
+        complain("interrupted (allowed: waiting for the end). Start it again to finish")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has seen enough; Python must not complain again at exit.
@@ -81,10 +83,27 @@ def overview() -> str:
     return "\n".join(["usage: assay VERB ...", "", *lines, "", "assay VERB --help explains one."])
 
 
+class _Parser(argparse.ArgumentParser):
+    """argparse, with its complaints said as every other refusal is."""
+
+    def error(self, message: str) -> NoReturn:
+        usage = " ".join(self.format_usage().removeprefix("usage: ").split())
+        complain(f"arguments: {message} (allowed: {usage}). `{self.prog} --help` explains each")
+        sys.exit(REFUSED)
+
+
 def _parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"assay {verb}", description=module.HELP)
+    parser = _Parser(prog=f"assay {verb}", description=module.HELP)
     module.add_arguments(parser)
     return parser
+
+
+def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """Options may stand among the overrides: ``assay run study=x -m load.concurrency=1,2``."""
+    try:
+        return parser.parse_intermixed_args(arguments)
+    except TypeError:  # a verb with sub-commands cannot mix them
+        return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

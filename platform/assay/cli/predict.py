@@ -4,7 +4,7 @@ import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from assay.analysis.devices.catalogue import device, peak_flops_per_s
 from assay.analysis.devices.machine import best_flops, best_read_bandwidth
@@ -148,12 +148,18 @@ def _measured_roofs(size: int, compute: str) -> DeviceRoofs:
 
 def _read(path: str, *, field: str) -> Mapping[str, Any]:
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        text = Path(path).read_text(encoding="utf-8")
+        document = json.loads(text, parse_constant=_no_constant)
+    except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(field, f"{path}: {error}") from error
     if not isinstance(document, Mapping):
         raise _unreadable(field, f"{path}: not a JSON object")
     return document
+
+
+def _no_constant(word: str) -> NoReturn:
+    """NaN and Infinity are Python's words, not JSON's, and no size of a model."""
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _unreadable(field: str, seen: str) -> ModelRefused:

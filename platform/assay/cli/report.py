@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from assay.cli.result import LEDGERS, bundle_folder
+from assay.analysis.documents import LEDGERS
+from assay.cli.result import bundle_folder
 from assay.ledger import queries
 from assay.ledger.models import Interpretation, Measure, MeasureKind, Residual, Run
 

@@ -6,12 +6,11 @@ from typing import Any
 
 from django.conf import settings
 
+from assay.analysis.documents import LEDGERS
 from assay.archive.paths import Home
 from assay.execution.interpreting import stored_reading
 from assay.ledger import indexing, queries
 from assay.ledger.models import Bundle, Run
-
-LEDGERS = ("client", "server", "task", "resource")
 
 
 def run_object(run: Run) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from assay.cli import declaration
 from assay.cli.database import open_or_complain, owner, set_up
 from assay.cli.display import Display
-from assay.cli.exits import INTERRUPTED, complain, print_json, refuse
-from experiments.errors import Refusal
+from assay.cli.exits import DONE, FAILED, INTERRUPTED, complain, print_json, refuse
+from experiments.errors import Finding, Refusal
 from experiments.plan import RunSpec
 
 if TYPE_CHECKING:
+    from assay.execution.preparing import Prepared
     from assay.execution.procedure import Outcome
 
 HELP = (
@@ -39,7 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
         if (code := open_or_complain()) is not None:
             return code
         outcomes = _run_all(arguments, specs, stopped, display)
-    return _report(arguments, outcomes)
+    code = _report(arguments, outcomes)
+    if stopped.is_set() and code == DONE:
+        complain("interrupted after the last run had been measured (allowed: waiting). It is kept")
+    return INTERRUPTED if stopped.is_set() else code
 
 
 def _check_pins(
@@ -59,14 +63,26 @@ def _check_pins(
         should_stop=stopped.is_set,
     )
     if stopped.is_set():
+        display.close()
+        complain("interrupted before anything ran (allowed: waiting). Nothing was kept")
         return INTERRUPTED
     if refused is None:
         return None
     display.close()
-    if refused.findings:
-        return refuse(refused.findings, exit_code=refused.exit_code, as_json=as_json)
-    complain(f"prepare: exit code {refused.exit_code} (allowed: 0). {refused.log_tail}")
-    return 1
+    return say_not_prepared(refused, as_json=as_json)
+
+
+def say_not_prepared(prepared: "Prepared", *, as_json: bool) -> int:
+    """Say why a declaration cannot start here, and give the exit code."""
+    if prepared.findings:
+        return refuse(prepared.findings, exit_code=prepared.exit_code, as_json=as_json)
+    broke_down = Finding(
+        field="prepare",
+        seen=f"exit code {prepared.exit_code}",
+        allowed="0",
+        remedy=prepared.log_tail or "It said nothing.",
+    )
+    return refuse([broke_down], exit_code=FAILED, as_json=as_json)
 
 
 def _run_all(

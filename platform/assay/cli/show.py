@@ -22,7 +22,10 @@ def run(arguments: argparse.Namespace) -> int:
     from assay.cli.result import run_object
     from assay.execution import reaper
 
-    reaper.expire()  # a state that a dead worker left is not shown as if it were alive
+    # A state that a dead worker left is not shown as if it were alive: elsewhere the lease tells, here the
+    # process does, at once.
+    reaper.expire()
+    reaper.expire_dead_workers()
     try:
         found = one_run(arguments.run)
     except AmbiguousRun as error:

@@ -4,7 +4,8 @@ import argparse
 
 from assay.cli import declaration
 from assay.cli.database import open_or_complain, owner, set_up
-from assay.cli.exits import DONE, complain, print_json, refuse
+from assay.cli.exits import DONE, print_json, refuse
+from assay.cli.run import say_not_prepared
 from experiments.errors import Refusal
 
 HELP = (
@@ -31,11 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
         settings.REDIS_URL is None
     ):  # embedded: the worker is this machine, so pins can be checked now
         refused = preparing.check([(s.document, s.digest) for s in specs], home=Home(settings.HOME))
-        if refused is not None and refused.findings:
-            return refuse(refused.findings, exit_code=refused.exit_code, as_json=arguments.json)
         if refused is not None:
-            complain(f"prepare: exit code {refused.exit_code} (allowed: 0). {refused.log_tail}")
-            return 1
+            return say_not_prepared(refused, as_json=arguments.json)
     if (code := open_or_complain()) is not None:
         return code
     from assay.execution import reaper

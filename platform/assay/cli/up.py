@@ -17,7 +17,7 @@ HELP = "Start everything, embedded: http://127.0.0.1:8000. Ctrl-C ends all of it
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (loopback only)")
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on")
+    parser.add_argument("--port", type=web.port_number, default=8000, help="port to listen on")
     parser.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
 
 

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from assay.archive import store, transfer
-from assay.archive.errors import ArchiveError, DamagedBundle, RefusedArchive
+from assay.archive.errors import ArchiveError, DamagedArchive, DamagedBundle
 from assay.archive.paths import home_from_environment
 from assay.cli.exits import DONE, FAILED, REFUSED, complain, print_json
 from runners.protocol import layout, manifest
@@ -22,7 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.bundle)
     if path.is_file():
         return _verify_file(path, as_json=arguments.json)
-    folder, expected = (path, None) if path.is_dir() else _stored(arguments.bundle)
+    is_folder = bool(arguments.bundle) and path.is_dir()  # Path("") is the current folder
+    folder, expected = (path, None) if is_folder else _stored(arguments.bundle)
     if folder is None:
         complain(
             f"bundle: {arguments.bundle} (allowed: a folder, an exported file, the digest of a stored "
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _stored(text: str) -> tuple[Path | None, str | None]:
-    found = store.matching(home_from_environment(), text.lower())
+    found = store.matching(home_from_environment(), text.lower()) if text else []
     if len(found) == 1:
         return found[0], found[0].name
     return _bundle_of_run(text)
@@ -68,9 +69,9 @@ def _verify_file(file: Path, *, as_json: bool) -> int:
             checked = transfer.unpack(file, Path(scratch) / "bundle")
         except DamagedBundle:
             checked = manifest.verify(Path(scratch) / "bundle")
-        except (RefusedArchive, ArchiveError) as error:
+        except ArchiveError as error:
             complain(str(error))
-            return REFUSED
+            return FAILED if isinstance(error, DamagedArchive) else REFUSED
     return _report(file, checked, expected=None, as_json=as_json)
 
 

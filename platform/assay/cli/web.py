@@ -13,7 +13,7 @@ LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on")
+    parser.add_argument("--port", type=port_number, default=8000, help="port to listen on")
     parser.add_argument("--workers", type=int, default=1, help="gunicorn processes")
 
 
@@ -26,6 +26,12 @@ def run(arguments: argparse.Namespace) -> int:
         return code
     collect_static()
     return os.execv(sys.executable, gunicorn_command(arguments))
+
+
+def port_number(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port (1 to 65535)")
+    return int(text)
 
 
 def refuse_open_door(host: str) -> int | None:

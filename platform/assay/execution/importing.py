@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 
 from assay.archive import store, transfer
-from assay.archive.errors import DamagedBundle
+from assay.archive.errors import DamagedBundle, RefusedArchive
 from assay.archive.paths import Home
 from assay.archive.quarantine import quarantine
 from assay.archive.summary import summarise
@@ -18,7 +18,7 @@ from assay.ledger import indexing
 from assay.ledger import services as ledger
 from assay.ledger.ids import uuid7
 from assay.ledger.models import Bundle, Run
-from runners.protocol import manifest
+from runners.protocol import layout, manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,8 @@ def import_bundle(source: Path, home: Home, *, owner: str) -> Imported:
 def _bring_in(source: Path, folder: Path) -> manifest.Verification:
     if source.is_file():
         return transfer.unpack(source, folder)
+    if not (source / layout.MANIFEST).is_file():  # before a whole tree is copied
+        raise RefusedArchive(layout.MANIFEST, "missing", "a bundle with its manifest")
     shutil.copytree(source, folder, symlinks=True)
     checked = manifest.verify(folder)
     if not checked.ok:

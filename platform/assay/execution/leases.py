@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 
 from assay.archive.paths import Home
 from assay.execution.machine import Worker
-from assay.execution.models import Execution, ExecutionState
+from assay.execution.models import OUT_FOLDER, Execution, ExecutionState
 from assay.ledger.ids import uuid7
 from assay.ledger.models import Run
 from runners.protocol.events import RunState
@@ -38,6 +38,11 @@ class Claim:
     spec: Mapping[str, Any]
     spec_digest: str
     folder: Path
+
+    @property
+    def out(self) -> Path:
+        """Where the runner works."""
+        return self.folder / OUT_FOLDER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,7 @@ from pathlib import Path
 import psutil
 
 from assay.archive.paths import Home
-
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+from runners.protocol.clocks import boot_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,21 +39,22 @@ class Worker:
         """True only if this is the worker's host and the process is surely gone."""
         if self.host != socket.gethostname():
             return False
-        return self.boot != boot_id() or process_start(self.pid) != self.started
+        return self.boot != _boot() or process_start(self.pid) != self.started
 
 
 def this_worker() -> Worker:
     pid = os.getpid()
     return Worker(
-        host=socket.gethostname(), boot=boot_id(), pid=pid, started=process_start(pid) or ""
+        host=socket.gethostname(), boot=_boot(), pid=pid, started=process_start(pid) or ""
     )
 
 
-def boot_id() -> str:
+def _boot() -> str:
     """Eight characters of the kernel's boot id; the boot time where there is none."""
-    if _BOOT_ID.exists():
-        return _BOOT_ID.read_text(encoding="ascii").strip()[:8]
-    return f"{int(psutil.boot_time()):08x}"
+    try:
+        return boot_id()[:8]
+    except OSError:
+        return f"{int(psutil.boot_time()):08x}"
 
 
 def process_start(pid: int) -> str | None:

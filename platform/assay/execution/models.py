@@ -1,8 +1,12 @@
 """Executions: tries of a run by a worker, each with its own folder, lease and fencing token."""
 
+from pathlib import Path
+
 from django.db import models
 
 from assay.ledger.models import Run
+
+OUT_FOLDER = "out"  # inside an execution's folder: what the runner writes, the bundle in it
 
 
 class ExecutionState(models.TextChoices):
@@ -41,3 +45,8 @@ class Execution(models.Model):
                 name="one_running_execution_per_run",
             )
         ]
+
+    @property
+    def out(self) -> Path:
+        """Where the runner works: its progress, its segments and the bundle."""
+        return Path(self.folder) / OUT_FOLDER

@@ -13,10 +13,9 @@ from django.conf import settings
 
 from assay.archive.paths import Home
 from assay.execution import launcher
+from assay.execution.models import OUT_FOLDER
 from experiments.errors import Finding
 from runners.protocol.documents import RunContext, RunRequest
-
-REFUSED, ENVIRONMENT = 2, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +97,9 @@ def check(
                 spec_digest=digest,
                 context=context(run_id="", execution_id="", repetition=0, study="", token=""),
             )
-            prepared = prepare(request, folder=folder, out=folder / "out", should_stop=should_stop)
+            prepared = prepare(
+                request, folder=folder, out=folder / OUT_FOLDER, should_stop=should_stop
+            )
         finally:
             shutil.rmtree(folder)
             with contextlib.suppress(OSError):  # a refusal leaves no trace, not even an empty home

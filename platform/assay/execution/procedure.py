@@ -8,7 +8,6 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from assay.archive.paths import Home
 from assay.archive.summary import BundleSummary, summarise
@@ -19,20 +18,11 @@ from assay.execution.leases import Claim
 from assay.execution.preparing import Prepared
 from assay.execution.progress import ProgressReader, Show, ignore
 from experiments.errors import Finding
-from runners.protocol import layout, manifest
+from runners.protocol import exit_codes, layout, manifest
 from runners.protocol.documents import Progress, RunRequest
 from runners.protocol.events import RunState
 
 log = logging.getLogger(__name__)
-
-INTERRUPTED = 130
-EXIT_CODES = {
-    RunState.sealed: 0,
-    RunState.failed: 1,
-    RunState.lost: 1,
-    RunState.refused: 2,
-    RunState.aborted: INTERRUPTED,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +52,7 @@ def perform(
             # The boundary of a run: what was captured is sealed, the cause is named, nothing hangs.
             log.exception("run %s failed in the platform", claim.run_id)
             outcome = work.seal_remains(RunState.failed, reason=f"{type(error).__name__}: {error}")
-    if not (claim.folder / "out" / layout.BUNDLE_FOLDER).exists():
+    if not (claim.out / layout.BUNDLE_FOLDER).exists():
         shutil.rmtree(claim.folder, ignore_errors=True)
     return outcome
 
@@ -84,7 +74,7 @@ class _Work:
         self.heartbeat = heartbeat
         self.show = show
         self.stop_asked = should_stop
-        self.out = claim.folder / "out"
+        self.out = claim.out
         self.bundle = self.out / layout.BUNDLE_FOLDER
         self.progress = ProgressReader(self.out / layout.PROGRESS)
 
@@ -106,6 +96,8 @@ class _Work:
             should_stop=self.should_stop,
             say=self._say,
         )
+        if self.should_stop():  # nothing ran yet, so there is nothing to seal
+            return self._not_launched(prepared)
         ended = launcher.run_to_end(
             launcher.runner("execute", self.out, "--watch", str(os.getpid())),
             folder=self.claim.folder,
@@ -146,7 +138,7 @@ class _Work:
         shutil.rmtree(self.out, ignore_errors=True)
         if prepared.interrupted or self.should_stop():
             return self._end(RunState.aborted, reason="stopped before launch")
-        if prepared.exit_code in {preparing.REFUSED, preparing.ENVIRONMENT}:
+        if prepared.exit_code in {exit_codes.REFUSED, exit_codes.LACKING}:
             reason = "\n".join(str(f) for f in prepared.findings)
             self._end(RunState.refused, reason=reason, exit_code=prepared.exit_code)
             return Outcome(
@@ -161,11 +153,15 @@ class _Work:
     def _unsealed(self, ended: launcher.Ended) -> Outcome:
         if self.heartbeat.lost:
             return Outcome(state=RunState.lost, exit_code=1, reason="the lease was taken away")
-        if ended.exit_code in {preparing.REFUSED, preparing.ENVIRONMENT}:
+        if ended.exit_code in {exit_codes.REFUSED, exit_codes.LACKING}:
             shutil.rmtree(self.out, ignore_errors=True)
             reason = ended.log_tail or ended.stdout
             self._end(RunState.refused, reason=reason, exit_code=ended.exit_code)
             return Outcome(state=RunState.refused, exit_code=ended.exit_code, reason=reason)
+        if ended.interrupted and ended.exit_code == exit_codes.INTERRUPTED:
+            # It seals whatever it launched; sealing nothing, it was still getting ready.
+            shutil.rmtree(self.out, ignore_errors=True)
+            return self._end(RunState.aborted, reason="stopped before launch")
         state = RunState.aborted if ended.interrupted else RunState.failed
         reason = f"the runner ended with exit code {ended.exit_code} and sealed nothing"
         return self.seal_remains(state, reason=f"{reason}: {ended.log_tail}")
@@ -196,7 +192,7 @@ class _Work:
         return _outcome(summary, note, reading.problem)
 
     def _end(self, state: RunState, *, reason: str, exit_code: int | None = None) -> Outcome:
-        code = EXIT_CODES[state] if exit_code is None else exit_code
+        code = exit_codes.OF_STATE[state] if exit_code is None else exit_code
         if not services.finish_unlaunched(self.claim, state=state, reason=reason, exit_code=code):
             return Outcome(state=RunState.lost, exit_code=1, reason="the lease was taken away")
         return Outcome(state=state, exit_code=code, reason=reason)
@@ -214,9 +210,4 @@ class _Work:
 
 def _outcome(summary: BundleSummary, note: str, problem: str) -> Outcome:
     reason = "; ".join(r for r in (note, summary.reason, problem) if r)
-    return Outcome(state=summary.state, exit_code=EXIT_CODES[summary.state], reason=reason)
-
-
-def remains(folder: Path) -> Path:
-    """Where the bundle of an execution's working folder lies, sealed or not."""
-    return folder / "out" / layout.BUNDLE_FOLDER
+    return Outcome(state=summary.state, exit_code=exit_codes.OF_STATE[summary.state], reason=reason)

@@ -97,13 +97,13 @@ def _sweep_one(execution: Execution, home: Home) -> bool:
     if token is None:
         return False
     folder = Path(execution.folder)
-    bundle = folder / "out" / layout.BUNDLE_FOLDER
+    bundle = execution.out / layout.BUNDLE_FOLDER
     if not bundle.exists():
         _close(execution, token, exit_code=None)
         shutil.rmtree(folder, ignore_errors=True)
         return True
     ended = launcher.run_to_end(
-        launcher.runner("reap", folder / "out", "--state", RunState.lost),
+        launcher.runner("reap", execution.out, "--state", RunState.lost),
         folder=folder,
         name="reap",
     )

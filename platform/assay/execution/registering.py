@@ -11,7 +11,7 @@ from assay.archive.paths import Home
 from assay.execution import launcher
 from assay.execution.leases import Claim
 from assay.execution.preparing import Prepared
-from runners.protocol import layout, manifest
+from runners.protocol import clocks, layout, manifest
 from runners.protocol.errors import Refused
 
 
@@ -38,7 +38,7 @@ def register_predictions(
         say("predict", "measuring this machine once (memory bandwidth, matrix products)")
         measure_device(home, scratch=claim.folder, should_stop=should_stop)
         benchmarks = stored_benchmarks(home)
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    now = clocks.utc()
     try:
         document = build_predictions(
             claim.spec, prepared.plan, benchmarks, now, plan_digest=prepared.plan_digest

@@ -21,8 +21,6 @@ from assay.ledger import services as ledger
 from assay.ledger.models import Bundle, Run
 from runners.protocol.events import RunState
 
-FINAL = (RunState.sealed, RunState.failed, RunState.aborted, RunState.lost, RunState.refused)
-
 
 def request_cancel(run_id: UUID) -> bool:
     """Ask for an end: a queued run is aborted at once, a running one by its worker's next heartbeat."""

@@ -14,8 +14,6 @@ STATE_TONES: dict[str, str] = {
     "unfinalised": "unknown",
 }
 
-LEDGERS = ("client", "server", "task", "resource")
-
 LEDGER_QUESTIONS = {
     "client": _("What the caller saw"),
     "server": _("What the engine's own record says"),
@@ -68,13 +66,6 @@ IDENTITY_LABELS = {
     "hardware_runtime": _("Hardware, driver and runtime libraries"),
     "precision_path": _("Precision path executed"),
     "parallel_layout": _("Parallel layout and communication"),
-}
-
-EVIDENCE_MEANING = {
-    "trace": _("trace: what this run did"),
-    "log": _("log: what was declared at start"),
-    "source": _("source: the path is possible"),
-    "none": _("none: no evidence"),
 }
 
 LEVEL_MEANING = {

@@ -69,10 +69,11 @@ def parse(
     """Raises ApiProblem naming the field, the value seen and the values allowed."""
     try:
         document = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ApiProblem(f"the body is not JSON: {error}", code="invalid_json") from error
     if not isinstance(document, dict):
         raise ApiProblem("the body is not a JSON object", code="invalid_json")
+    _check_unicode(document, body)
     _check_model(document, config)
     for field, neutral in NEUTRAL.items():
         value = document.get(field)
@@ -97,6 +98,16 @@ def parse(
         include_usage=_flag(options, "include_usage"),
         return_token_ids=_flag(document, "return_token_ids"),
     )
+
+
+def _check_unicode(document: dict[str, Any], body: bytes) -> None:
+    r"""JSON may escape half a surrogate pair (``\\ud800``), which is no text and no tokenizer takes."""
+    if b"\\ud" not in body.lower():
+        return
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ApiProblem(f"the body is not Unicode text: {error}", code="invalid_json") from error
 
 
 def _check_model(document: Mapping[str, Any], config: ServerConfig) -> None:

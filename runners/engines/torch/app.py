@@ -252,7 +252,7 @@ class App:
         """A trace goes into the bundle's folder: a client may name it, and cannot choose another."""
         try:
             document = json.loads(body or b"{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ApiProblem(f"the body is not JSON: {error}", code="invalid_json") from error
         folder = self._config.trace_folder
         named = document.get("output_dir", folder) if isinstance(document, dict) else document

@@ -4,7 +4,6 @@
 in the file and are unpacked for every use, on the same model code.
 """
 
-import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from transformers.utils import logging as transformers_logging
 from runners.artifacts import gguf_header
 from runners.engines.torch import attention, attention_names, gguf_model, packed
 from runners.engines.torch.settings import ServerConfig, refused
+from runners.protocol.manifest import sha256_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,15 +109,10 @@ def _facts(model: Any, path: Path) -> dict[str, Any]:
         "weight_bytes_in_memory": sum({t.data_ptr(): t.nbytes for _, t in tensors}.values()),
         "file": path.name,
         "file_bytes": path.stat().st_size,
-        "file_sha256": _sha256(path),
+        "file_sha256": sha256_of(path),
     }
 
 
 def head_size(config: Any) -> int:
     declared = getattr(config, "head_dim", None)
     return int(declared or config.hidden_size // config.num_attention_heads)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,5 +1,6 @@
 """Aggregates, rates and goodput name their denominators and keep failures in sight."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from assay.analysis.documents import Aggregate, InterpretationDocument
 from assay.analysis.errors import ClaimRefused
 from assay.analysis.rates import ServiceLevels, completion_claim
 from assay.analysis.window import Window
-from tests.assay.analysis.streams import DONE, MS, delta, interpretation, read, row
+from tests.assay.analysis.streams import DONE, MS, delta, interpretation, read, row, usage
 
 SCOPE = Scope(
     population="completed attempts",
@@ -190,6 +191,51 @@ def test_a_rate_without_its_unit_of_completion_is_refused() -> None:
 
     with pytest.raises(ClaimRefused, match="'120 QPS' is no claim"):
         completion_claim(120, denominator=None)
+
+
+@pytest.mark.req("1.03")
+@pytest.mark.forbids
+@pytest.mark.parametrize("root", ["sessions", "session s1", ""])
+def test_a_session_is_no_root_of_completion(root: str) -> None:
+    with pytest.raises(ClaimRefused, match="a session completes nothing"):
+        aggregate(
+            "completion_rate", "ratio", "1", 0.5, n=1, of=2, scope=replace(SCOPE, denominator=root)
+        )
+    with pytest.raises(ClaimRefused, match="denominator of a rate"):
+        completion_claim(0.5, denominator="session")
+
+
+@pytest.mark.req("1.03")
+@pytest.mark.forbids
+def test_tasks_of_one_session_are_judged_one_by_one() -> None:
+    rows = [
+        *good("a", 0, task_id="T1", session_id="S", request_id="r1"),
+        row("sent", 0, "b", task_id="T2", session_id="S", request_id="r2"),
+        row("timeout", 9, "b"),
+    ]
+
+    document = interpretation(rows)
+
+    # The session as root would give one outcome, or the rate 1 of 1 session.
+    assert {r["subject"] for r in document["ledgers"]["task"]} == {"T1", "T2"}
+    assert found(document, "completion_rate", "ratio")["value"] == 0.5
+
+
+@pytest.mark.req("14.09")
+@pytest.mark.forbids
+def test_prompt_and_output_rates_are_never_added() -> None:
+    # In the window of 0.1 s: 7 prompt tokens and 3 output tokens. 70/s and 30/s are never made 100/s.
+    rows = good("a", 0)
+    rows[-2]["text"] = rows[-2]["text"].removesuffix(DONE) + usage(3, 7) + DONE
+    window = Window(from_ns=0, to_ns=100 * MS, chosen="asked for")
+
+    document = interpretation(rows, window=window)
+
+    assert found(document, "throughput.input_tokens", "rate")["value"] == pytest.approx(70.0)
+    assert found(document, "throughput.output_tokens", "rate")["value"] == pytest.approx(30.0)
+    rates = [a for a in document["aggregates"] if a["unit"] == "token/s"]
+    assert all(a["window_ns"] == [0, 100 * MS] for a in rates)
+    assert not [a for a in document["aggregates"] if a["value"] == pytest.approx(100.0)]
 
 
 @pytest.mark.req("14.08")

@@ -83,6 +83,38 @@ def test_too_few_points_are_refused() -> None:
         calibrate(points(range(20)), [], reference="x", date="d")
 
 
+@pytest.mark.req("13.26")
+@pytest.mark.forbids
+def test_a_uniform_inefficiency_is_not_absorbed_but_shown() -> None:
+    # Every step takes 1.5 times its explained part, 1 ms to 30 ms: one factor would hide it all.
+    slow = [
+        Point(
+            id=f"slow-{n}",
+            tokens=1 + n % 4,
+            context_tokens=50,
+            explained_s=n * 1e-3,
+            measured_s=1.5 * n * 1e-3,
+        )
+        for n in range(1, 31)
+    ]
+
+    found = calibrate(slow[::2], slow[1::2], reference="x", date="d")
+
+    assert set(found.fits) == {STEP_OVERHEAD, SHARED_CORE}
+    assert found.holdout_errors.worst > 0.1
+    plain, fit = (
+        build_predictions(
+            spec(), {"plan_digest": PLAN_DIGEST}, [benchmarks.document()], "t", calibration=used
+        )
+        for used in (None, found)
+    )
+    measured = [p for p in plain["parameters"] if p["source"] == "micro-benchmark"]
+    assert [p for p in fit["parameters"] if p["source"] == "micro-benchmark"] == measured
+    (said,) = [a for a in fit["assumptions"] if "the formula is" in a]
+    assert "empirical, over serial steps" in said
+    assert "no physical peaks" in said
+
+
 @pytest.mark.req("13.25")
 def test_what_lies_outside_the_fitted_range_is_extrapolation() -> None:
     found = fitted()

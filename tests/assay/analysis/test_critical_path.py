@@ -66,6 +66,20 @@ def test_a_what_if_is_conditional_and_says_nothing_on_combined_changes() -> None
     assert (found.total_s, found.gain_s, found.path_switched) == (4, 3, True)
 
 
+@pytest.mark.req("4.04")
+def test_an_overlap_names_its_evidence_or_stands_among_the_assumptions() -> None:
+    pair = frozenset({"short", "long"})
+
+    assumed = what_if(BRANCHES, "long", 3)
+    confirmed = what_if(BRANCHES, "long", 3, overlap_evidence={pair: "engine_events.jsonl:7"})
+
+    assert assumed.assumptions[0] == "short and long overlap (assumed: no evidence)"
+    assert confirmed.assumptions[0] == "short and long overlap (engine_events.jsonl:7)"
+    assert assumed.assumptions[0] in assumed.sentence
+    # Stages on one chain do not overlap: start and join take part in no pair.
+    assert len([a for a in assumed.assumptions if "overlap" in a]) == 1
+
+
 @pytest.mark.req("4.06")
 def test_the_gain_of_a_stage_is_limited_by_the_next_longest_path() -> None:
     assert gain_limit_s(BRANCHES, "long") == 3

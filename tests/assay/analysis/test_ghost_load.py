@@ -28,7 +28,7 @@ def completed_at(t_ms: float, **more: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.req("3.11", "8.21")
+@pytest.mark.req("3.09", "3.11", "8.21")
 def test_across_two_clocks_it_carries_the_sum_of_the_bounds() -> None:
     found = ghost([completed_at(5100, clock_domain="s", error_ns=3 * MS)])
 

@@ -81,7 +81,7 @@ def test_an_empty_stream_is_refused() -> None:
         RecordedStream([], wire_file="w.jsonl")
 
 
-@pytest.mark.req("9.03")
+@pytest.mark.req("3.09", "9.03")
 def test_an_event_record_holds_time_clock_bound_ids_and_layer() -> None:
     (found,) = event_records(
         [

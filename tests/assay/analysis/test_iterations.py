@@ -1,5 +1,7 @@
 """The engine's iteration record, and what is observed of it."""
 
+import json
+
 import pytest
 
 from assay.analysis.errors import BadRecord
@@ -45,6 +47,34 @@ def test_a_chunked_prompt_beside_a_decode_is_a_mixed_step() -> None:
     assert reading.iterations.prefill_steps_of == {"a": 1, "b": 2}
     assert reading.iterations.shared_prefill == {"b"}
     assert list(reading.record("b").step_starts_ns) == [10 * MS, 30 * MS, 35 * MS]
+
+
+@pytest.mark.req("3.20")
+@pytest.mark.forbids
+def test_sharing_a_step_neither_joins_two_requests_nor_a_prompt_and_its_own_answer() -> None:
+    log = EngineLog()
+    log.add("queued", 0, "b")
+    log.step(0, 10, part("a", 4, 1, 4), number=1)
+    log.add("scheduled", 10, "b")
+    log.step(10, 20, part("a", 1, 1, 5), part("b", 6, 1, 6), number=2)
+    log.add("first_token", 30, "b", index=0)
+    log.step(30, 5, part("a", 1, 1, 6), part("b", 1, 1, 7), number=3)
+    log.add("token", 35, "b", index=1)
+    log.add("finished", 36, "b", reason="length", tokens_out=2)
+
+    reading = Reading(log, attempts(*client("a", "b")))
+    document = reading.document()
+
+    # Step 2 gave b's first token, yet all of b in it is prompt; its decode begins in the step after.
+    shared = reading.iterations.steps[1]
+    assert (shared.prefill_tokens, shared.decode_tokens, shared.phase) == (6, 1, StepPhase.mixed)
+    (lane,) = [
+        x for x in document["lanes"] if (x["attempt_id"], x["perspective"]) == ("b", "server")
+    ]
+    by_name = {i["name"]: i for i in lane["intervals"]}
+    assert by_name["prefill"]["to_ns"] == by_name["decode"]["from_ns"] == 30 * MS
+    said = json.dumps(document).lower()
+    assert not [word for word in ("simultaneous", "parallel", "at once") if word in said]
 
 
 @pytest.mark.req("3.21")

@@ -4,7 +4,7 @@ import pytest
 
 from assay.analysis.errors import ClaimRefused
 from assay.analysis.lanes import Interval, Mark, check_sum, lane_of, require_checked
-from tests.assay.analysis.engine import Reading, cancelled_in_decode
+from tests.assay.analysis.engine import EngineLog, Reading, cancelled_in_decode
 from tests.assay.analysis.streams import MS, attempts, delta, read, row
 
 
@@ -83,3 +83,29 @@ def test_an_attempt_has_a_lane_on_each_side_from_its_own_marks() -> None:
     assert all(lane["cross_check"] for lane in lanes)
     server = next(lane for lane in lanes if lane["perspective"] == "server")
     assert server["end_minus_start_ns"] == (115 - 2) * MS
+
+
+@pytest.mark.req("2.04", "10.13")
+@pytest.mark.forbids
+def test_a_part_that_was_not_measured_alone_is_seen_only_within_the_whole() -> None:
+    log = EngineLog()
+    log.add("queued", 3, "a")
+    log.add("first_token", 30, "a", index=0)
+    log.add("finished", 50, "a", reason="stop", tokens_out=2)
+    client = attempts(
+        row("sent", 1), read(33, delta("x")), read(53, delta("y", finish="stop")), row("closed", 54)
+    )
+
+    document = Reading(log, client).document()
+
+    # No record says when it was scheduled: 27 ms to the first token stay one piece.
+    metrics = document["attempts"][0]["metrics"]
+    assert metrics["ttft.server"]["value"] == pytest.approx(0.027)
+    for part_of_it in ("queue.server", "prefill.server"):
+        assert metrics[part_of_it]["value"] is None
+        assert metrics[part_of_it]["absent"].startswith("the server's record lacks")
+    (lane,) = [lane for lane in document["lanes"] if lane["perspective"] == "server"]
+    pieces = [(i["start_event"], i["end_event"]) for i in lane["intervals"]]
+    assert pieces[0] == ("queued", "first_token")
+    assert not {"queue", "prefill"} & {i["name"] for i in lane["intervals"]}
+    assert document["ghost_load"] == []

@@ -100,6 +100,30 @@ def test_work_counts_tokens_flops_and_bytes() -> None:
     assert one(document, "prompt_tokens", segment="load")["estimate"] == 1024
 
 
+@pytest.mark.req("13.13")
+@pytest.mark.parametrize(
+    "cost",
+    ["launch", "synchronisation", "host time", "dependent operators", "queue", "communication"],
+)
+def test_what_the_roofline_omits_is_listed_with_every_prediction(cost: str) -> None:
+    listed = [line for line in built()["assumptions"] if line.startswith("not counted: ")]
+
+    assert [line for line in listed if cost in line]
+
+
+@pytest.mark.req("1.13")
+@pytest.mark.forbids
+def test_a_ratio_of_prompt_lengths_is_no_ratio_of_times() -> None:
+    document = built()
+    short, long = (one(document, "prompt_time", case=case) for case in ("short", "long_input"))
+    assert [row["conditions"]["input_tokens"] for row in (short, long)] == [32, 1024]
+
+    # 32 times the tokens take 14 times as long: fixed costs of a step do not grow with the prompt.
+    assert short["estimate"] is not None
+    assert long["estimate"] is not None
+    assert long["estimate"] / short["estimate"] == pytest.approx(13.9, abs=0.1)
+
+
 def test_a_cancelled_case_is_predicted_up_to_its_cancellation() -> None:
     document = built()
 

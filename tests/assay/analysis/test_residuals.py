@@ -51,6 +51,8 @@ def test_residual_is_relative_to_the_prediction() -> None:
     assert found["class"] in CLASSES
 
 
+@pytest.mark.req("1.13")
+@pytest.mark.forbids
 def test_steps_of_another_shape_are_not_compared() -> None:
     others = [
         step(1, 9.9, batch=2),

@@ -1,6 +1,7 @@
 """Small sealed bundles, made with the protocol's own manifest."""
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +37,15 @@ def sealed_bundle(folder: Path, **header: Any) -> str:
         "sealed_at": "2026-11-29T12:00:00Z",
     }
     return manifest.build(folder, header={**facts, **header})
+
+
+def packed_bytes_of(exported: Path, name: str) -> tuple[int, int]:
+    """Where the packed bytes of a member begin in an exported file, and how many they are."""
+    with zipfile.ZipFile(exported) as archive:
+        member = archive.getinfo(name)
+    # A local header is 30 bytes, then the name and an extra field whose lengths stand at 26 and 28.
+    with exported.open("rb") as stream:
+        stream.seek(member.header_offset + 26)
+        lengths = stream.read(4)
+    name_bytes, extra_bytes = (int.from_bytes(lengths[i : i + 2], "little") for i in (0, 2))
+    return member.header_offset + 30 + name_bytes + extra_bytes, member.compress_size

@@ -124,6 +124,50 @@ def test_metrics_of_both_perspectives(reading: tuple[Path, dict[str, Any]]) -> N
     assert load["metrics"]["send_lag"]["absent"] == "closed loop: the request had no scheduled time"
 
 
+@pytest.mark.req("1.05")
+def test_one_model_call_is_many_iterations_and_both_are_counted(
+    reading: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, document = reading
+    steps = pl.read_parquet(folder / derived_tables.ITERATIONS)
+
+    # Two calls; the cancelled case ran two forward passes, the load three (the warm-up's are not measured).
+    assert len({a["model_call_id"] for a in document["attempts"]}) == 2
+    assert document["observed"]["iterations"] == steps.height == 5
+    assert steps.filter(pl.col("segment") == "load").height == 3
+
+
+@pytest.mark.req("2.15")
+def test_queue_waits_stand_level_by_level_and_as_a_distribution(
+    reading: tuple[Path, dict[str, Any]],
+) -> None:
+    _, document = reading
+    (lane,) = [
+        x for x in document["lanes"] if x["attempt_id"] == LOAD and x["perspective"] == "server"
+    ]
+    waits = {(i["start_event"], i["end_event"]): i for i in lane["intervals"]}
+
+    front, engine = waits["front_received", "queued"], waits["queued", "scheduled"]
+    assert front["to_ns"] - front["from_ns"] == 1 * MS  # 302 to 303: the front end
+    assert engine["to_ns"] - engine["from_ns"] == 2 * MS  # 303 to 305: the engine's own queue
+    queue = {a["statistic"]: a for a in document["aggregates"] if a["rule"] == "queue.server"}
+    assert set(queue) == {"mean", "min", "p50", "p95", "p99", "max"}
+    assert queue["max"]["value"] == pytest.approx(0.002)
+
+
+@pytest.mark.req("5.15")
+def test_the_cap_is_never_reported_as_the_length(tmp_path: Path) -> None:
+    capped = [{**row, "output_cap": 64} for row in interpretable.plan()]
+
+    case, load = read(tmp_path, **{layout.PLAN: capped})["attempts"]
+
+    assert (load["counts"]["token_ids"], load["counts"]["usage"]) == (3, 3)
+    assert load["finish_reason"] == "length"
+    assert (case["counts"]["token_ids"], case["counts"]["usage"]) == (1, None)
+    assert case["finish_reason"] is None
+    assert case["client_state"] == "cancelled"
+
+
 @pytest.mark.req("8.01", "8.04", "8.21")
 def test_the_cancelled_request_in_four_ledgers(reading: tuple[Path, dict[str, Any]]) -> None:
     _, document = reading

@@ -1,5 +1,6 @@
 """An exported file is untrusted: whatever no export writes is refused, and nothing of it stays."""
 
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable
@@ -9,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from assay.archive import export, transfer
-from assay.archive.errors import DamagedBundle, RefusedArchive
+from assay.archive.errors import DamagedArchive, DamagedBundle, RefusedArchive
 from runners.protocol import layout
-from tests.assay.archive.bundles import sealed_bundle
+from tests.assay.archive.bundles import packed_bytes_of, sealed_bundle
 
 
 @pytest.fixture
@@ -121,6 +122,30 @@ def test_a_zip_without_a_manifest_is_refused(tmp_path: Path) -> None:
         archive.writestr("spec.json", "{}")
 
     assert "manifest.json: missing" in refused(tmp_path / "x.zip")
+
+
+@pytest.mark.forbids
+def test_one_flipped_byte_anywhere_in_the_packed_bytes_is_caught_and_its_member_named(
+    exported: Path,
+) -> None:
+    whole, bad = exported.read_bytes(), exported.with_name("bad.zip")
+    start, size = packed_bytes_of(exported, layout.MANIFEST)
+    sound = (exported.parent / "b" / layout.MANIFEST).read_bytes()
+    told: list[str] = []
+    for place in range(start, start + size):
+        bad.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+
+        out = exported.parent / "out"
+        try:
+            transfer.unpack(bad, out)
+        except DamagedArchive as damage:
+            told.append(str(damage))
+            assert not out.exists()
+        else:  # another packing of the very same bytes, such as an equal match further back
+            assert (out / layout.MANIFEST).read_bytes() == sound
+            shutil.rmtree(out)
+    assert len(told) > 0.9 * size
+    assert all(words.startswith("manifest.json: changed (") for words in told)
 
 
 @pytest.mark.parametrize("change", [lambda b: b[:-1] + b"?", lambda b: b + b"more"])

@@ -10,7 +10,7 @@ from assay.archive.paths import Home
 from assay.cli.main import main
 from assay.ledger.models import Bundle, Quarantined, Run, Study
 from runners.protocol import layout, manifest
-from tests.assay.archive.bundles import RUN_ID, sealed_bundle
+from tests.assay.archive.bundles import RUN_ID, packed_bytes_of, sealed_bundle
 
 pytestmark = pytest.mark.django_db
 
@@ -176,3 +176,44 @@ def test_exporting_a_run_without_a_bundle_says_why(
 
     assert main(["export", str(run.id), str(tmp_path / "x.zip")]) == 2
     assert "has no bundle" in capsys.readouterr().err
+
+
+@pytest.mark.forbids
+def test_a_folder_that_is_no_bundle_is_refused_before_it_is_copied(
+    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_arguments: object, **_options: object) -> None:
+        raise AssertionError("a tree of unknown size was copied")
+
+    monkeypatch.setattr(shutil, "copytree", never)
+    (tmp_path / "downloads").mkdir()
+    (tmp_path / "downloads" / "film.mkv").write_bytes(b"large")
+
+    assert main(["import", str(tmp_path / "downloads")]) == 2
+
+    assert "error: manifest.json: missing" in capsys.readouterr().err
+    assert not Quarantined.objects.exists()
+    assert list(home.scratch.iterdir()) == []
+
+
+@pytest.mark.forbids
+def test_an_empty_word_is_not_the_current_folder(
+    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bundle)
+
+    assert main(["verify", ""]) == 2
+    assert "error: bundle: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["verify", "import"])
+def test_a_damaged_exported_file_ends_with_1_and_names_the_member(
+    exported: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = bytearray(exported.read_bytes())
+    data[packed_bytes_of(exported, layout.SESSION)[0]] ^= 0x10
+    exported.write_bytes(bytes(data))
+
+    assert main([verb, str(exported)]) == 1
+    assert f"error: {layout.SESSION}: changed (" in capsys.readouterr().err
+    assert not Bundle.objects.exists()

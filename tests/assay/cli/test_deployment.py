@@ -90,6 +90,19 @@ def test_a_port_that_is_taken_is_named_with_the_next_one(
     assert f"error: --port: {port}: Address already in use" in capsys.readouterr().err
 
 
+@pytest.mark.forbids
+@pytest.mark.parametrize("verb", ["web", "up"])
+@pytest.mark.parametrize("port", ["0", "-1", "65536", "eighty"])
+def test_what_is_no_port_is_refused(
+    verb: str, port: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([verb, f"--port={port}"])
+
+    assert ended.value.code == 2
+    assert f"{port} is no port (1 to 65535)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("service", sorted(OURS))
 def test_every_service_of_the_team_installation_is_a_verb_with_its_options(service: str) -> None:
     verb, *options = OURS[service]["command"]

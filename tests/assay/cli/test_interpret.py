@@ -150,6 +150,17 @@ def test_bad_input_is_refused_on_stderr_alone(
     assert words in captured.err
 
 
+def test_a_line_nested_without_end_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wire = tmp_path / "deep.jsonl"
+    wire.write_text("[" * 200_000)
+
+    assert main(["interpret", "--wire", str(wire)]) == 2
+
+    assert "error: deep.jsonl:1: " in capsys.readouterr().err
+
+
 def test_a_broken_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wire = tmp_path / "cut.jsonl"
     wire.write_text("\n".join([*lines([row("sent", 0)]), '{"attempt_id": "a"']))

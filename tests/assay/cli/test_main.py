@@ -122,3 +122,38 @@ def test_state_never_lands_in_the_current_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert list(work.iterdir()) == []
     assert Home(tmp_path / "elsewhere").root.joinpath("db.sqlite3").exists()
+
+
+@pytest.mark.forbids
+@pytest.mark.parametrize("arguments", [[], ["study=x", "--nosuch"], ["study=x", "--studies"]])
+def test_wrong_arguments_are_one_line_like_every_refusal(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", *arguments])
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2
+    assert line.startswith("error: arguments: ")
+    assert "(allowed: assay run [-h] [-m]" in line
+
+
+def test_options_may_stand_among_the_overrides(
+    assay_home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    swept = ["study=smollm2_smoke", "-m", "load.concurrency=1,-2"]
+
+    assert main(["run", *swept]) == 2
+    assert capsys.readouterr().err.startswith("error: load.concurrency: -2 (allowed: ")
+
+
+def test_an_interrupt_while_a_verb_loads_ends_with_130(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("assay.cli.main.importlib.import_module", interrupted)
+
+    assert main(["verify", "x"]) == 130
+    assert capsys.readouterr().err.startswith("error: interrupted")

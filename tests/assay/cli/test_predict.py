@@ -50,6 +50,17 @@ def test_the_answer_has_the_stable_names(capsys: pytest.CaptureFixture[str]) -> 
     }
 
 
+@pytest.mark.req("13.13")
+def test_what_the_roofline_omits_is_listed_with_the_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    listed = " ".join(answer(capsys, "--config", LLAMA, "--device", "H100")["not_modelled"])
+
+    for cost in ("launch", "synchronisation", "host time", "dependent operators", "queue"):
+        assert cost in listed
+    assert "communication between devices" in listed
+
+
 @pytest.mark.req("10.33", "13.06", "13.08", "13.30", "13.32")
 def test_a_decode_step_on_a_rated_device(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(
@@ -145,6 +156,7 @@ def test_weights_beyond_the_device_do_not_fit(capsys: pytest.CaptureFixture[str]
         (["--config", LLAMA, "--device", "H900"], "device"),
         (["--config", LLAMA, "--context", "131073"], "context"),
         (["--config", LLAMA, "--batch", "0"], "batch"),
+        (["--config", LLAMA, "--batch", "100001"], "batch"),
         (["--config", LLAMA, "--weight-dtype", "4bit"], "weight-dtype"),
         (["--config", LLAMA, "--device", "this-host"], "device"),
     ],
@@ -163,6 +175,24 @@ def test_bad_input_is_refused_with_its_field(
     seen = capsys.readouterr()
     assert seen.err.startswith(f"error: {field}: ")
     assert json.loads(seen.out)["refused"][0]["field"] == field
+
+
+@pytest.mark.forbids
+@pytest.mark.parametrize(
+    "text",
+    ['{"hidden_size": Infinity}', '{"hidden_size": NaN}', "[" * 200_000, "{", "", "[]"],
+    ids=["infinity", "nan", "deep", "cut", "empty", "list"],
+)
+def test_what_is_no_json_object_is_refused(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.json").write_text(text)
+
+    assert main(["predict", "--json", "--config", str(tmp_path / "config.json")]) == 2
+
+    seen = capsys.readouterr()
+    assert "(allowed: a readable JSON object)" in seen.err
+    assert json.loads(seen.out)["refused"][0]["field"] == "config"
 
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,10 @@ import pytest
 
 from assay.archive.paths import Home
 from assay.cli.main import main
+from assay.execution import leases
+from assay.execution.machine import Worker
 from assay.ledger.models import Bundle, Run, Study
+from tests.assay.specs import queued_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SMOKE = ("study=smollm2_smoke", "prediction.enabled=false")
@@ -132,6 +135,43 @@ def test_ctrl_c_waits_for_the_sealing_and_ends_with_130(
     assert (first["state"], second["state"]) == ("aborted", "aborted")
     assert first["bundle"] is not None
     assert second["bundle"] is None
+
+
+def test_ctrl_c_after_the_measurement_keeps_the_run_and_still_ends_with_130(
+    home: Home, capsys: pytest.CaptureFixture[str], behave: Callable[..., None]
+) -> None:
+    behave(execute="deaf")  # past the point where an interrupt ends anything
+    threading.Thread(target=interrupt_once_a_run_executes, args=(home,), daemon=True).start()
+
+    code = main(["run", *SMOKE, "--json"])
+
+    seen = capsys.readouterr()
+    assert (code, json.loads(seen.out)["state"]) == (130, "sealed")
+    assert "error: interrupted after the last run had been measured" in seen.err
+
+
+def test_a_preparation_that_breaks_down_is_told_in_json_too(
+    home: Home, capsys: pytest.CaptureFixture[str], behave: Callable[..., None]
+) -> None:
+    behave(prepare=9)
+
+    code, found = run_json(capsys, "run", *SMOKE)
+
+    assert (code, found["exit_code"]) == (1, 1)
+    assert found["refused"][0]["field"] == "prepare"
+    assert found["refused"][0]["remedy"] == "the fake broke down"
+
+
+def test_a_run_whose_command_was_killed_is_shown_as_lost_at_once(
+    home: Home, dead_worker: Worker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queued_study()
+    claim = leases.claim_next(dead_worker, home=home, queues=["cpu"])
+    assert claim is not None
+
+    code, found = run_json(capsys, "show", str(claim.run_id))
+
+    assert (code, found["state"]) == (0, "lost")
 
 
 def test_submitted_runs_wait_for_a_worker(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """A runner that keeps the contract of ``python -m runners`` and measures nothing: for tests of the platform.
 
 How it behaves is told in ``FAKE_RUNNER`` (JSON): {"prepare": 0|2|3, "execute": "seal"|"fail"|"crash"|"hang"|
-"damage", "seconds": float}.
+"deaf"|"unready"|"damage", "seconds": float}.
 """
 
 import contextlib
@@ -20,6 +20,9 @@ BEHAVIOUR = json.loads(os.environ.get("FAKE_RUNNER", "{}"))
 
 def prepare(request_path: Path, out: Path) -> int:
     code = int(BEHAVIOUR.get("prepare", 0))
+    if code > 3:
+        sys.stderr.write("the fake broke down\n")
+        return code
     if code:
         finding = {
             "field": "artifact.files",
@@ -49,10 +52,12 @@ def execute(out: Path) -> int:
     if how == "crash":
         os._exit(9)
     until = time.monotonic() + float(BEHAVIOUR.get("seconds", 0.0))
-    while (how == "hang" or time.monotonic() < until) and not stopped:
+    while (how in {"hang", "deaf", "unready"} or time.monotonic() < until) and not stopped:
         time.sleep(0.02)
+    if how == "unready":
+        return 130
     _tell(out, "measure", 2, 2, "done")
-    state = "aborted" if stopped else {"fail": "failed"}.get(how, "sealed")
+    state = "aborted" if stopped and how != "deaf" else {"fail": "failed"}.get(how, "sealed")
     _seal(out, state)
     if how == "damage":
         (out / layout.BUNDLE_FOLDER / layout.SESSION).write_text("changed afterwards\n")

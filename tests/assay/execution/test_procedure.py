@@ -66,6 +66,37 @@ def test_the_index_keeps_three_kinds_of_no_number_apart(claim: Claim, home: Home
     ]
 
 
+def test_a_stop_before_the_launch_starts_no_engine_and_seals_nothing(
+    claim: Claim, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = threading.Event()
+
+    def interrupted(*_arguments: object, **_options: object) -> str:
+        asked.set()  # Ctrl-C comes while the bounds are computed
+        return ""
+
+    monkeypatch.setattr("assay.execution.registering.register_predictions", interrupted)
+
+    outcome = perform(claim, home, should_stop=asked.is_set)
+
+    assert (outcome.exit_code, outcome.reason) == (130, "stopped before launch")
+    assert the_run(claim.run_id).state == "aborted"
+    assert not Bundle.objects.exists()
+    assert left_on_disk(home) == []
+
+
+def test_a_runner_that_was_stopped_while_it_got_ready_leaves_nothing_to_seal(
+    claim: Claim, home: Home, behave: Callable[..., None]
+) -> None:
+    behave(execute="unready")
+
+    outcome = perform(claim, home, should_stop=lambda: any(home.root.rglob("runner.pid")))
+
+    assert (outcome.exit_code, outcome.reason) == (130, "stopped before launch")
+    assert not Bundle.objects.exists()
+    assert left_on_disk(home) == []
+
+
 @pytest.mark.parametrize(("code", "state"), [(2, "refused"), (3, "refused")])
 def test_a_refusal_ends_the_run_and_leaves_no_file(
     claim: Claim, home: Home, behave: Callable[..., None], code: int, state: str

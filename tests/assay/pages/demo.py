@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from uuid import UUID
 
 import django
@@ -57,7 +56,7 @@ def step(run: str, done: str) -> None:
         "total": 28,
         "message": f"load-{int(done):04d}.A1 completed, 48 tokens",
     }
-    with Path(execution.folder, "progress.jsonl").open("a", encoding="utf-8") as stream:
+    with (execution.out / "progress.jsonl").open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(line) + "\n")
 
 

@@ -178,8 +178,17 @@ def iterations(count: int = 640) -> pl.DataFrame:
 def go_on(home: Home, run: Run, *, done: int = 9) -> Execution:
     """An execution in mid-measure, with its progress file."""
     execution = uuid7()
-    folder = home.executions / str(execution)
-    (folder / "bundle").mkdir(parents=True)
+    row = Execution(
+        id=execution,
+        run=run,
+        token="t",
+        worker="test",
+        folder=str(home.executions / str(execution)),
+        state="running",
+    )
+    (row.out / "bundle").mkdir(parents=True)
+    event = {"event": "prepared", "t_ns": 1, "clock_domain": "c"}
+    (row.out / "bundle" / "session.jsonl").write_text(json.dumps(event) + "\n", encoding="utf-8")
     now = datetime.now(UTC)
     lines = [
         {
@@ -192,11 +201,10 @@ def go_on(home: Home, run: Run, *, done: int = 9) -> Execution:
         for i in range(done + 1)
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    (folder / "progress.jsonl").write_text(text, encoding="utf-8")
+    (row.out / "progress.jsonl").write_text(text, encoding="utf-8")
     Run.objects.filter(pk=run.pk).update(progress=lines[-1], started_at=now - timedelta(seconds=38))
-    return Execution.objects.create(
-        id=execution, run=run, token="t", worker="test", folder=str(folder), state="running"
-    )
+    row.save(force_insert=True)
+    return row
 
 
 def end(run_id: UUID, state: str = "sealed") -> None:

@@ -6,8 +6,10 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from assay.analysis.metrics.registry import ATTEMPT_RULES
+from assay.ledger.indexing import index_interpretation
 from assay.ledger.models import Artifact, Study
 from assay.pages.contexts.study import study_page
+from tests.assay.pages import simulated
 from tests.assay.pages.conftest import page
 from tests.assay.pages.factory import Laboratory
 
@@ -30,6 +32,24 @@ def test_a_sweep_is_drawn_over_what_it_moved(lab: Laboratory) -> None:
     assert first["x"] == [1, 2, 4]
     # TTFT p50 of the made-up runs: 142 ms times 0.7, 0.8 and 1.0
     assert first["y"] == pytest.approx([99.4, 113.6, 142.0])
+
+
+@pytest.mark.req("6.10")
+def test_a_metric_of_another_definition_version_is_not_drawn_as_the_same(
+    lab: Laboratory, somebody: Client
+) -> None:
+    assert "Not drawn" not in page(somebody, reverse("study", args=[lab.study.pk]))
+    document = simulated.interpretation(lab.bundle.digest, simulated.aggregates(2.0))
+    other = {**document, "definition_version": "2999.1.1"}
+    index_interpretation(lab.bundle, other, digest="78" * 32)
+
+    made = study_page(lab.study.pk)
+
+    # The run at concurrency 4 has a newer reading by other rules.
+    assert made.figure is not None
+    assert made.figure["data"][0]["x"] == [1, 2]
+    assert made.left_out == 1
+    assert "Not drawn: 1 of the runs" in page(somebody, reverse("study", args=[lab.study.pk]))
 
 
 def test_one_start_each_leaves_the_spread_unknown(lab: Laboratory, somebody: Client) -> None:

@@ -1,7 +1,6 @@
 """Live progress: phase, count, time left and the last line, from one row and the end of one file."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,10 +55,26 @@ def test_a_queued_run_says_how_many_are_before_it(lab: Laboratory, somebody: Cli
 def test_a_half_written_last_line_is_passed_over(lab: Laboratory) -> None:
     run = lab.by_state["running"]
     [execution] = run.executions.all()
-    with Path(execution.folder, "progress.jsonl").open("a", encoding="utf-8") as stream:
+    with (execution.out / "progress.jsonl").open("a", encoding="utf-8") as stream:
         stream.write('{"t": "2026-11-29T21:0')
 
     assert progress_of(Run.objects.get(pk=run.pk)).done == 9
+
+
+def test_a_run_that_goes_says_how_long_it_may_still_take(lab: Laboratory) -> None:
+    run = Run.objects.get(pk=lab.by_state["running"].pk)
+    last_line = datetime.fromisoformat(run.progress["t"])
+
+    # Nine requests in 18 s, one every 2 s, and 19 of 28 are left.
+    assert progress_of(run, last_line).left == timedelta(seconds=38)
+
+
+def test_the_session_log_of_a_run_that_goes_is_read_from_its_working_folder(
+    lab: Laboratory, somebody: Client
+) -> None:
+    text = page(somebody, reverse("run-log", args=[lab.by_state["running"].pk]))
+
+    assert "prepared" in text
 
 
 def test_the_poll_is_cheap(

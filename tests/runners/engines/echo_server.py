@@ -1,7 +1,8 @@
 """A real HTTP engine without a model: it streams the numbers 0, 1, 2, ... and logs its own events.
 
 Standard library only, so that it starts in a moment. Faults are asked for by name on the command line:
-``crash_at_start hang_at_start ignore_term daemon crash_in_stream flood leak no_profile``.
+``crash_at_start hang_at_start ignore_term daemon crash_in_stream flood leak no_profile
+failed_unseen``.
 """
 
 import argparse
@@ -128,6 +129,11 @@ def leave_a_daemon() -> None:
     os.wait()
 
 
+def fail(*_: object) -> None:
+    print("echo: the model loop had ended", flush=True)
+    os._exit(1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int)
@@ -148,6 +154,8 @@ def main() -> None:
         time.sleep(600)
     if "ignore_term" in arguments.faults:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "failed_unseen" in arguments.faults:
+        signal.signal(signal.SIGTERM, fail)
     if "daemon" in arguments.faults:
         leave_a_daemon()
     if "flood" in arguments.faults:

@@ -1,8 +1,10 @@
 """The micro-benchmark: its arithmetic with a made clock, and one short real run on the CPU."""
 
+import importlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,6 +38,7 @@ def ticking(step_ns: int) -> Any:
     return lambda: next(now)
 
 
+@pytest.mark.req("14.06")
 def test_the_first_call_is_a_warm_up_and_three_are_timed_at_least() -> None:
     calls: list[int] = []
 
@@ -101,9 +104,23 @@ def test_a_missing_torch_is_named_with_the_command(monkeypatch: pytest.MonkeyPat
         measure(shapes=DEFAULT_SHAPES, threads=1, working_set_bytes=None, seconds=0.1)
 
 
+@pytest.mark.req("14.06")
+@pytest.mark.forbids
+def test_submit_time_of_an_accelerator_is_refused_before_anything_is_timed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elsewhere = SimpleNamespace(get_default_device=lambda: SimpleNamespace(type="cuda"))
+    monkeypatch.setitem(__import__("sys").modules, "torch", elsewhere)
+
+    with pytest.raises(Refused, match="submit time is no kernel time") as caught:
+        measure(shapes=DEFAULT_SHAPES, threads=1, working_set_bytes=None, seconds=0.1)
+
+    assert (caught.value.finding.seen, caught.value.finding.allowed) == ("cuda", "cpu")
+
+
 @pytest.fixture
 def threads() -> Iterator[None]:
-    torch = pytest.importorskip("torch")
+    torch = importlib.import_module("torch")
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
@@ -144,7 +161,7 @@ def test_a_real_run_keeps_every_figure_with_spread_threads_and_date(
 @pytest.mark.engine
 @pytest.mark.usefixtures("threads")
 def test_bytes_and_flops_of_the_patterns_by_hand() -> None:
-    torch = pytest.importorskip("torch")
+    torch = importlib.import_module("torch")
     from runners.evidence import benchmark_patterns as patterns
 
     shapes = patterns.Shapes(**SMALL)

@@ -1,7 +1,10 @@
 """Facts of this machine: a value or a reason, never a zero that nobody read."""
 
+import importlib.metadata
 import os
 from pathlib import Path
+
+import pytest
 
 from runners.evidence import host, packages, telemetry
 from runners.evidence.cgroup import Cgroup
@@ -26,10 +29,12 @@ def test_an_absent_accelerator_is_a_gap_and_not_a_zero() -> None:
     assert any(said in gap["what"] for gap in described["gaps"])
 
 
+@pytest.mark.req("6.10")
 def test_the_client_environment_lists_what_is_installed() -> None:
     listed = packages.of_client()
 
     assert listed["packages"]["pyarrow"]
+    assert listed["packages"]["assay"] == importlib.metadata.version("assay")
     assert listed["sha256"] == packages.of_client()["sha256"]
 
 

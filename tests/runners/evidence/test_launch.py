@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from runners.evidence import endpoint, launch, trace
+from runners.evidence.environment_checks import free_port
 from runners.evidence.processes import MARK
 from runners.protocol.errors import RunFailed
 
@@ -79,7 +80,7 @@ def test_an_engine_that_is_not_the_pinned_one_is_refused(
 
 
 def test_nobody_listening_is_an_error_in_words_and_no_status() -> None:
-    reply = endpoint.ask(f"http://127.0.0.1:{launch.free_port()}", "/health", timeout_s=2)
+    reply = endpoint.ask(f"http://127.0.0.1:{free_port(None)}", "/health", timeout_s=2)
 
     assert (reply.ok, reply.status) == (False, None)
     assert "refused" in str(reply.error)

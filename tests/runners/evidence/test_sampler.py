@@ -53,7 +53,35 @@ def test_it_reads_until_its_input_closes_and_accounts_for_itself(tmp_path: Path)
     scrapes = rows(tmp_path, "scrapes", tables.SCRAPES)
     assert len(scrapes) >= 2
     assert scrapes[0]["status"] is None
-    assert "refused" in scrapes[0]["error"]
+    assert "refused" in str(scrapes[0]["error"])
+
+
+def test_when_its_runner_was_killed_it_ends_without_a_trace_of_its_own(tmp_path: Path) -> None:
+    SamplerConfig(
+        segments=str(tmp_path),
+        limit_bytes=2**20,
+        scrape_interval_s=0.05,
+        telemetry_interval_s=0.05,
+        anchor_interval_s=0.05,
+        client_pid=os.getpid(),
+        secret_names=[],
+    ).write(tmp_path / "config.json")
+    sampler = subprocess.Popen(
+        [sys.executable, "-m", "runners.evidence.sampler", str(tmp_path / "config.json")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert sampler.stdin is not None
+    assert sampler.stdout is not None
+    assert sampler.stderr is not None
+    sampler.stdout.close()  # as the end of the runner closes both pipes
+    sampler.stdin.close()
+
+    with sampler.stderr:
+        assert sampler.stderr.read() == b""
+    assert sampler.wait(timeout=10) == 0
 
 
 def rows(folder: Path, stream: str, schema: pa.Schema) -> list[dict[str, object]]:

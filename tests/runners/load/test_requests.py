@@ -104,6 +104,16 @@ def test_a_row_that_cannot_be_sent_is_refused_with_its_request_and_field(
         prepared(plan_row(**change))
 
 
+@pytest.mark.req("1.06")
+@pytest.mark.parametrize("call_type", ["rerank", "score", "embedding"])
+def test_a_scoring_call_never_enters_a_plan_of_generations(call_type: str) -> None:
+    generation, scoring = plan_row(), plan_row(request_id="load-0002", call_type=call_type)
+    assert generation["call_type"] == "generation"
+
+    with pytest.raises(Refused, match=f"load-0002.call_type: {call_type}"):
+        prepared(generation, scoring)
+
+
 def test_messages_are_shared_between_requests_with_the_same_prompt() -> None:
     one, two = prepare(
         [plan_row(1), plan_row(2)],

@@ -49,6 +49,16 @@ def test_an_untouched_bundle_verifies(sealed_once: Path) -> None:
     assert found.bundle_digest == stated
 
 
+@pytest.mark.parametrize("place", [0, 40, 63, 64], ids=["first", "middle", "last", "line end"])
+def test_every_byte_of_the_digest_file_counts(sealed_bundle: Path, place: int) -> None:
+    path = sealed_bundle / layout.MANIFEST_DIGEST
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(bytes(data))
+
+    assert not manifest.verify(sealed_bundle).ok
+
+
 @pytest.mark.parametrize("name", [*FILES, *OWN])
 def test_one_flipped_bit_is_found_and_its_file_is_named(sealed_bundle: Path, name: str) -> None:
     path = sealed_bundle / name

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from assay.analysis.documents import LedgerRow
 from assay.analysis.ledgers.contract import Branch, BranchTry, Contract, Verdict, task_outcome
 from assay.analysis.ledgers.rows import Span, rows_of
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import TaskOutcome
-
-NS_PER_S = 1_000_000_000
 
 
 def by_task(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:

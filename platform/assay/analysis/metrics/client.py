@@ -7,7 +7,8 @@ late: it is kept and counted, and no latency is taken from it.
 from itertools import pairwise
 
 from assay.analysis.absence import Absent
-from assay.analysis.metrics.rule import NS_PER_S, seconds
+from assay.analysis.metrics.rule import seconds
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
 

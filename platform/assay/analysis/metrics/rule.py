@@ -4,23 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.analysis.absence import Absent
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
 
 Compute = Callable[[Attempt, ServerRecord | None], float | Absent]
 Samples = Callable[[Attempt, ServerRecord | None], list[float] | Absent]
 
-NS_PER_S = 1_000_000_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """A metric of one attempt.
+class Definition:
+    """What every metric states, whether of one attempt or of a group of them.
 
     ``unit`` is bare ("per token" belongs to the rule). ``perspective`` and ``layer`` say where it is seen.
-    ``compute`` gives the attempt's value; where a rule is sampled per event, ``samples`` gives the samples
-    and the attempt's value is their mean. ``needs`` lists what must be known, ``population`` over which
-    attempts it is aggregated, and ``source`` where the definition comes from.
+    ``needs`` lists what must be known, ``population`` over what it is aggregated, and ``source`` where the
+    definition comes from.
     """
 
     id: str
@@ -33,6 +31,16 @@ class Rule:
     population: str
     needs: str
     source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(Definition):
+    """A metric of one attempt.
+
+    ``compute`` gives the attempt's value; where a rule is sampled per event, ``samples`` gives the samples
+    and the attempt's value is their mean.
+    """
+
     compute: Compute
     samples: Samples | None = None
 

@@ -7,7 +7,8 @@ from assay.analysis.absence import Absent
 from assay.analysis.clocks import BoundaryResidual
 from assay.analysis.events import Fact
 from assay.analysis.metrics.client import ttft_first_content
-from assay.analysis.metrics.rule import NS_PER_S, seconds
+from assay.analysis.metrics.rule import seconds
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
 

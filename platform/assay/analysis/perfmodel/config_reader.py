@@ -55,11 +55,11 @@ def read_hf_config(config: Mapping[str, Any]) -> Structure:
     h, h_kv = _count(config, "num_attention_heads"), _count(config, "num_key_value_heads")
     d_model = _count(config, "hidden_size")
     d_head, assumptions = _head_dim(config, d_model=d_model, h=h)
-    tied = config.get("tie_word_embeddings")
-    if tied is None:
+    tied = _flag(config, "tie_word_embeddings")
+    if config.get("tie_word_embeddings") is None:
         tied = family.tied_default
         assumptions.append(f"tie_word_embeddings absent: {tied}, the default of {name}")
-    own_bias = bool(config.get("attention_bias", False))
+    own_bias = _flag(config, "attention_bias")
     return _checked(
         Structure(
             family=name,
@@ -71,11 +71,11 @@ def read_hf_config(config: Mapping[str, Any]) -> Structure:
             d_ff=_count(config, "intermediate_size"),
             vocabulary=_count(config, "vocab_size"),
             max_length=_optional_count(config, "max_position_embeddings"),
-            tied=bool(tied),
+            tied=tied,
             gated=True,
             qkv_bias=own_bias if family.qkv_bias is None else family.qkv_bias,
             output_bias=own_bias if family.qkv_bias is None else False,
-            mlp_bias=bool(config.get("mlp_bias", False)),
+            mlp_bias=_flag(config, "mlp_bias"),
             qk_norm=family.qk_norm,
             declared_dtype=_dtype(config),
             assumptions=tuple(assumptions),
@@ -96,7 +96,7 @@ def read_artifact_config(config: Mapping[str, Any]) -> Structure:
     for field in (*_ARTIFACT_FIELDS, "h_kv"):
         _count(config, field, prefix="artifact.config.")
     family = FAMILIES[name]
-    own_bias = bool(config.get("attention_bias", False))
+    own_bias = _flag(config, "attention_bias")
     return _checked(
         Structure(
             family=name,
@@ -123,6 +123,8 @@ def _family(config: Mapping[str, Any]) -> tuple[str, Family]:
     """Family by ``model_type``; ``architectures`` must name the same one when it is there."""
     declared = config.get("model_type")
     architectures = config.get("architectures") or []
+    if not isinstance(architectures, list):
+        raise _refused("architectures", architectures, "a list of class names")
     by_class = [ARCHITECTURES.get(str(item)) for item in architectures]
     if declared is None and len(by_class) == 1 and by_class[0]:
         declared = by_class[0]
@@ -144,6 +146,8 @@ def _refuse_windows(config: Mapping[str, Any]) -> None:
     kinds = config.get("layer_types")
     if kinds is None:
         return
+    if not isinstance(kinds, list):
+        raise _refused("layer_types", kinds, "a list, one kind for each layer")
     others = sorted({str(kind) for kind in kinds} - {"full_attention"})
     if others:
         raise _refused("layer_types", others[0], "full_attention in every layer")
@@ -204,6 +208,14 @@ def _count(config: Mapping[str, Any], field: str, *, prefix: str = "") -> int:
             prefix + field, seen, "a whole number of at least 1, the same in every layer"
         )
     return value
+
+
+def _flag(config: Mapping[str, Any], field: str) -> bool:
+    """True or false; absent and null are false. The text "false" would otherwise count as true."""
+    value = config.get(field)
+    if value not in (None, True, False):
+        raise _refused(field, value, "true, false or absent")
+    return bool(value)
 
 
 def _optional_count(config: Mapping[str, Any], field: str) -> int | None:

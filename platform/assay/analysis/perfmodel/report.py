@@ -33,6 +33,8 @@ from assay.analysis.perfmodel.work import (
 )
 from runners.protocol.errors import Finding
 
+MAX_BATCH = 100_000  # each sequence is counted by itself
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceRoofs:
@@ -113,6 +115,8 @@ def _check(structure: Structure, *, batch: int, context: int) -> None:
     for field, value in (("batch", batch), ("context", context)):
         if value < 1:
             raise _refused(field, value, "at least 1")
+    if batch > MAX_BATCH:
+        raise _refused("batch", batch, f"at most {MAX_BATCH}")
     if structure.max_length is not None and context > structure.max_length:
         raise _refused(
             "context", context, f"at most {structure.max_length} tokens, the model's own"

@@ -18,6 +18,8 @@ NOT_COUNTED = (
     "FLOPs of norms, rotary embedding, activation functions and softmax",
     "sampling and stop checks",
     "launch, synchronisation, scheduling and host time (they enter estimates, never bounds)",
+    "waiting of dependent operators on one another, and of requests in a queue",
+    "communication between devices: one device is modelled",
 )
 
 

@@ -12,10 +12,9 @@ from assay.analysis.observed import (
     ObservedStep,
     StepPhase,
 )
+from assay.analysis.quantities import NS_PER_S
 from runners.protocol.documents import Prediction
 from runners.protocol.events import ClientState
-
-_NS = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ def _decode_step(conditions: dict[str, Any], observed: ObservedQuantities) -> Me
     low = conditions["input_tokens"]
     high = low + conditions["output_tokens"]
     chosen = [
-        step.duration_ns / _NS
+        step.duration_ns / NS_PER_S
         for step in decode_steps(observed)
         if step.batch == batch
         and step.segment == segment
@@ -73,7 +72,7 @@ def _decode_step(conditions: dict[str, Any], observed: ObservedQuantities) -> Me
 
 def _mixed_step(conditions: dict[str, Any], observed: ObservedQuantities) -> Measured | Absent:
     chosen = [
-        step.duration_ns / _NS
+        step.duration_ns / NS_PER_S
         for step in observed.steps
         if step.phase is StepPhase.mixed
         and step.batch == conditions["batch"]
@@ -90,7 +89,7 @@ def _mixed_step(conditions: dict[str, Any], observed: ObservedQuantities) -> Mea
 
 def _prompt_time(conditions: dict[str, Any], observed: ObservedQuantities) -> Measured | Absent:
     chosen = [
-        attempt.prefill_ns / _NS
+        attempt.prefill_ns / NS_PER_S
         for attempt in attempts_of(conditions, observed)
         if attempt.prefill_ns is not None and attempt.alone
     ]
@@ -100,7 +99,7 @@ def _prompt_time(conditions: dict[str, Any], observed: ObservedQuantities) -> Me
 
 def _ttft(conditions: dict[str, Any], observed: ObservedQuantities) -> Measured | Absent:
     chosen = [
-        attempt.ttft_client_ns / _NS
+        attempt.ttft_client_ns / NS_PER_S
         for attempt in attempts_of(conditions, observed)
         if attempt.ttft_client_ns is not None
     ]
@@ -109,7 +108,7 @@ def _ttft(conditions: dict[str, Any], observed: ObservedQuantities) -> Measured 
 
 def _tpot(conditions: dict[str, Any], observed: ObservedQuantities) -> Measured | Absent:
     chosen = [
-        attempt.tpot_ns / _NS
+        attempt.tpot_ns / NS_PER_S
         for attempt in attempts_of(conditions, observed)
         if attempt.tpot_ns is not None
     ]
@@ -119,7 +118,7 @@ def _tpot(conditions: dict[str, Any], observed: ObservedQuantities) -> Measured 
 def _last_token(conditions: dict[str, Any], observed: ObservedQuantities) -> Measured | Absent:
     """TTFT + (tokens - 1) x TPOT by the rule tpot.last_token, which ends at the last token."""
     chosen = [
-        (attempt.ttft_client_ns + attempt.tpot_ns * (attempt.output_tokens - 1)) / _NS
+        (attempt.ttft_client_ns + attempt.tpot_ns * (attempt.output_tokens - 1)) / NS_PER_S
         for attempt in attempts_of(conditions, observed)
         if attempt.client_state == ClientState.completed
         and attempt.ttft_client_ns is not None

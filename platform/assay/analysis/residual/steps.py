@@ -10,6 +10,7 @@ from statistics import median
 
 from assay.analysis.forecast.rows import SLOPE
 from assay.analysis.observed import ObservedQuantities, ObservedStep
+from assay.analysis.quantities import NS_PER_S
 from assay.analysis.residual.measured import decode_steps
 from runners.protocol.documents import Parameter, Prediction, PredictionsDocument
 
@@ -137,7 +138,7 @@ def _residual(step: ObservedStep, row: Prediction, slope: Parameter) -> StepResi
         number=step.number,
         batch=step.batch,
         stored_tokens=stored,
-        measured_s=step.duration_ns / 1e9,
+        measured_s=step.duration_ns / NS_PER_S,
         predicted_s=max(floor, estimate + moved * slope["value"]),
         low_s=min(at_ends),
         high_s=max(at_ends),

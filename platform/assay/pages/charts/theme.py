@@ -13,9 +13,7 @@ SOFT = "$ink-2"
 ACCENT = "$accent"
 RULE = "$rule"
 RULE_STRONG = "$rule-strong"
-BAD = "$bad"
 WEAK = "$weak"
-UNKNOWN = "$unknown"
 
 # Series that are no ledger: told apart by dash and label as well as by colour.
 SERIES: tuple[dict[str, Any], ...] = (

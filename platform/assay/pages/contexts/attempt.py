@@ -7,18 +7,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from assay.analysis.documents import (
+    LEDGERS,
     AttemptReading,
     GhostLoad,
     InterpretationDocument,
     LedgerRow,
 )
+from assay.analysis.metrics.catalogue import title_of
 from assay.pages import words
 from assay.pages.contexts.attempt_lanes import LaneView, lane_view
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.identity import ledger_quote_url
 from assay.pages.contexts.ledgers import CheckRow, check_row
 from assay.pages.contexts.raw_reads import Reads, raw_reads
-from assay.pages.contexts.rules import RULE_TITLES
 from assay.pages.hostile import visible
 from assay.pages.joined import ends_by_subject
 
@@ -119,7 +120,7 @@ def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> Atte
         ],
         stamps=_stamps(attempt),
         counts=_counts(attempt),
-        ledgers=[_ledger(name, document, attempt, head) for name in words.LEDGERS],
+        ledgers=[_ledger(name, document, attempt, head) for name in LEDGERS],
         lanes=[lane_view(lane) for lane in document["lanes"] if lane["attempt_id"] == attempt_id],
         metrics=_metrics(attempt),
         ghost=next((g for g in document["ghost_load"] if g["attempt_id"] == attempt_id), None),
@@ -211,7 +212,7 @@ def _metrics(attempt: AttemptReading) -> list[MetricRow]:
     return [
         MetricRow(
             rule=rule,
-            title=RULE_TITLES.get(rule, rule),
+            title=title_of(rule),
             value=metric.get("value"),
             unit=metric.get("unit", ""),
             absent=metric.get("absent") or metric.get("special") or "",

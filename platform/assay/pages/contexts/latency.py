@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from assay.analysis.metrics.catalogue import title_of
 from assay.ledger.models import Measure, MeasureKind
 from assay.pages.charts.distribution import Curve, Rung, ecdf, ladder
 from assay.pages.charts.theme import Figure
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.measures import MeasureLine, measure_line
-from assay.pages.contexts.rules import RULE_TITLES
 from assay.pages.joined import JoinedAttempt, joined_attempts
 from assay.pages.paging import Paged, window
 
@@ -176,7 +176,7 @@ def _rule_groups(measures: list[Measure], statistics: list[str]) -> list[RuleGro
 def _rule_row(rule: str, own: dict[str, Measure], statistics: list[str]) -> RuleRow:
     return RuleRow(
         rule=rule,
-        title=RULE_TITLES.get(rule, rule),
+        title=title_of(rule),
         cells=[measure_line(own[s]) if s in own else None for s in statistics],
         passport=measure_line(next(iter(own.values()))),
     )

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from assay.analysis.documents import Reconciliation
+from assay.analysis.documents import LEDGERS, Reconciliation
 from assay.ledger.models import GapEntry, LedgerCount, Measure, Residual
 from assay.pages import formatting, words
 from assay.pages.contexts.head import RunHead
@@ -100,7 +100,7 @@ def overview(head: RunHead) -> Overview:
 
 def ledger_summaries(counts: list[LedgerCount]) -> list[LedgerSummary]:
     summaries = []
-    for ledger in words.LEDGERS:
+    for ledger in LEDGERS:
         states = {c.state: c.count for c in counts if c.ledger == ledger}
         summaries.append(
             LedgerSummary(

@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from assay.execution.models import Execution
@@ -75,7 +74,7 @@ def _entries(run: Run) -> list[dict[str, Any]]:
     execution = Execution.objects.filter(run=run, state="running").order_by("-started_at").first()
     if execution is None:
         return []
-    end = tail(Path(execution.folder) / layout.PROGRESS, layout.PROGRESS)
+    end = tail(execution.out / layout.PROGRESS, layout.PROGRESS)
     entries = []
     for line in end.lines if end else []:
         try:

@@ -8,8 +8,6 @@ from assay.pages.contexts.head import RunHead
 from assay.pages.residual_line import ResidualLine
 from runners.protocol.documents import Parameter
 
-CLASS_ORDER = ("parameter_error", "measurement_problem", "model_omission", "unexplained")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidualsPage:

@@ -89,6 +89,7 @@ class RunRow:
     gaps: int | None
     level: str
     identity_complete: bool | None
+    definition_version: str  # by which its numbers were read; empty without a reading
     progress: dict[str, Any]
 
     @property
@@ -180,6 +181,7 @@ def _row(run: Run, reading: Newest | None) -> RunRow:
         gaps=reading.gaps if reading else None,
         level=reading.level if reading else "",
         identity_complete=reading.identity_complete if reading else None,
+        definition_version=reading.interpretation.definition_version if reading else "",
         progress=run.progress,
     )
 

@@ -101,5 +101,5 @@ def _folder(head: RunHead) -> tuple[Path | None, str]:
     execution = Execution.objects.filter(run=head.run).order_by("-started_at").first()
     if execution is None:
         return None, ""
-    working = Path(execution.folder) / layout.BUNDLE_FOLDER
+    working = execution.out / layout.BUNDLE_FOLDER
     return (working, "working folder") if working.is_dir() else (None, "")

@@ -1,5 +1,6 @@
 """A study: the question, its runs in recorded order, and small multiples over what was moved."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -26,6 +27,7 @@ class StudyPage:
     figure: Figure | None
     moved: str
     live: bool
+    left_out: int  # runs that are not drawn: their numbers go by another definition version
     starts: int  # fresh starts a cell; one start leaves the spread between starts unknown
 
 
@@ -44,15 +46,24 @@ def study_page(study_id: UUID) -> StudyPage:
     rows = run_rows(list(runs[:SHOWN_RUNS]))
     variables = list(dict.fromkeys(name for row in rows for name in row.variables))
     moved = next((v for v in variables if _values(rows, v) > 1), "")
+    drawn = _of_one_definition(rows)
     return StudyPage(
         study=study,
         variables=variables,
         rows=rows,
-        figure=_figure(rows, moved) if moved else None,
+        figure=_figure(drawn, moved) if moved else None,
         moved=moved,
         live=any(row.live for row in rows),
+        left_out=sum(bool(row.definition_version) for row in rows) - len(drawn),
         starts=1 + max((row.repetition for row in rows), default=0),
     )
+
+
+def _of_one_definition(rows: list[RunRow]) -> list[RunRow]:
+    """The rows read by the definition version that most were read by: names alone make no equal metric."""
+    versions = Counter(row.definition_version for row in rows if row.definition_version)
+    most = versions.most_common(1)
+    return [row for row in rows if most and row.definition_version == most[0][0]]
 
 
 def _values(rows: list[RunRow], variable: str) -> int:

@@ -7,9 +7,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from assay.analysis.definition import DEFINITION_VERSION
+from assay.analysis.metrics.catalogue import families
 from assay.pages.contexts.artifact import artifact_page
 from assay.pages.contexts.artifact import artifacts as all_artifacts
-from assay.pages.contexts.rules import definition_version, families
 from assay.pages.contexts.study import studies as all_studies
 from assay.pages.contexts.study import study_page
 from assay.pages.paging import Paged, window
@@ -45,5 +46,5 @@ def artifact(request: HttpRequest, digest: str) -> HttpResponseBase:
 
 @require_safe
 def rules(request: HttpRequest) -> HttpResponseBase:
-    context = {"version": definition_version(), "families": families(), "section": "rules"}
+    context = {"version": DEFINITION_VERSION, "families": families(), "section": "rules"}
     return render(request, "pages/rules.html", context)

@@ -5,21 +5,28 @@ import math
 import pytest
 
 from assay.analysis.absence import Absent
+from assay.analysis.metrics.catalogue import ALL_RULES, families
+from assay.analysis.metrics.group_rules import GROUP_RULES
 from assay.analysis.metrics.registry import ATTEMPT_RULES
-from assay.analysis.metrics.rule import Rule
+from assay.analysis.metrics.rule import Definition, Rule
+from assay.analysis.rates import ServiceLevels
 from tests.assay.analysis.engine import Reading, cancelled_in_decode
-from tests.assay.analysis.streams import attempts, delta, one, read, row
+from tests.assay.analysis.streams import attempts, delta, interpretation, one, read, row
 
-UNITS = {"s", "ms", "us", "ns", "token", "token/s", "request/s", "byte", "1"}
+UNITS = {"s", "ms", "us", "ns", "token", "token/s", "request", "request/s", "byte", "1"}
 
 
-@pytest.mark.parametrize("rule", ATTEMPT_RULES.values(), ids=lambda r: r.id)
-def test_a_rule_says_what_it_is(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", ALL_RULES.values(), ids=lambda r: r.id)
+def test_a_rule_says_what_it_is(rule: Definition) -> None:
     assert rule.unit in UNITS
     assert rule.version >= 1
     for words in (rule.title, rule.formula, rule.population, rule.needs, rule.source, rule.layer):
         assert words
     assert rule.perspective in {"client", "server", "both"}
+
+
+@pytest.mark.parametrize("rule", ATTEMPT_RULES.values(), ids=lambda r: r.id)
+def test_a_rule_of_an_attempt_says_how_it_is_computed(rule: Rule) -> None:
     assert rule.compute.__doc__ or rule.samples is not None
 
 
@@ -49,3 +56,21 @@ def test_a_server_metric_is_never_filled_from_the_client() -> None:
 def test_the_words_first_token_name_no_rule() -> None:
     # A "first token" figure that does not say whether content or visible answer is meant has no id here.
     assert not [rule for rule in ATTEMPT_RULES if rule in {"ttft", "ttft.client", "first_token"}]
+
+
+def test_no_rule_is_defined_twice_and_each_is_in_one_family() -> None:
+    shown = [rule.id for _, rules in families() for rule in rules]
+
+    assert not set(ATTEMPT_RULES) & set(GROUP_RULES)
+    assert sorted(shown) == sorted(ALL_RULES)
+
+
+def test_every_aggregate_has_a_definition_of_its_unit() -> None:
+    rows = [row("sent", 0), read(10, delta("x", finish="stop")), row("closed", 11, status=200)]
+
+    found = interpretation(rows, slo=ServiceLevels(ttft_s=1.0))["aggregates"]
+
+    assert {"goodput.rate", "throughput.requests", "error_rate"} <= {a["rule"] for a in found}
+    assert {a["rule"]: a["unit"] for a in found} == {
+        a["rule"]: ALL_RULES[a["rule"]].unit for a in found
+    }

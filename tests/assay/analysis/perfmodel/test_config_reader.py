@@ -150,3 +150,16 @@ def test_every_configuration_on_disk_is_accounted_for() -> None:
     names = {p.stem for p in CONFIGS.glob("*.json") if not p.stem.endswith(".hf_quant_config")}
 
     assert names == set(expected())
+
+
+@pytest.mark.forbids
+@pytest.mark.parametrize("field", ["tie_word_embeddings", "attention_bias", "mlp_bias"])
+@pytest.mark.parametrize("value", ["false", -1, [], 2**70])
+def test_a_switch_is_true_or_false_and_never_a_word(field: str, value: object) -> None:
+    assert field_refused(llama(**{field: value})) == field
+
+
+@pytest.mark.forbids
+@pytest.mark.parametrize("field", ["architectures", "layer_types"])
+def test_a_list_that_is_none_is_refused(field: str) -> None:
+    assert field_refused(llama(**{field: 5})) == field

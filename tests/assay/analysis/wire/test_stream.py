@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from assay.analysis.attempt_document import attempt_document, class_counts
 from assay.analysis.errors import BadRecord
 from assay.analysis.metrics.client import ttft_first_content, ttft_first_visible
+from runners.protocol.events import ClientState
 from tests.assay.analysis.streams import (
     DONE,
     MS,
@@ -159,6 +160,40 @@ def test_tokens_are_never_counted_from_chunks() -> None:
     assert document["metrics"]["tpot.last_token"]["value"] is None
     assert "unknown" in str(document["metrics"]["tpot.last_token"]["absent"])
     assert document["absent"]["counts.usage"] == "the server sent no usage"
+
+
+@pytest.mark.req("6.15")
+@pytest.mark.forbids
+def test_a_session_with_history_is_no_evidence_of_reuse() -> None:
+    history = {"session_id": "S"}
+    first, second = attempts(
+        row("sent", 0, "a", **history),
+        read(5, delta("x", ids=[1], finish="stop") + usage(1, 100), "a"),
+        row("closed", 6, "a"),
+        row("sent", 10, "b", **history),
+        read(12, delta("y", ids=[2], finish="stop") + usage(1, 140), "b"),
+        row("closed", 13, "b"),
+    )
+
+    # One session, the second prompt holds the first, and its answer came sooner: no count says reuse.
+    for attempt in (first, second):
+        document = attempt_document(attempt, None)
+        assert document["session_id"] == "S"
+        assert document["cached_tokens"] is None
+        assert document["absent"]["cached_tokens"] == "the server did not report cached tokens"
+        assert not [rule for rule in document["metrics"] if "cache" in rule or "reuse" in rule]
+
+
+@pytest.mark.req("6.17")
+@pytest.mark.forbids
+def test_a_prompt_wholly_from_the_cache_proves_no_result() -> None:
+    hit = usage(1, 100, prompt_tokens_details={"cached_tokens": 100})
+
+    truncated = reply((5, delta("x", ids=[1]) + hit))
+
+    assert truncated.reply.cached_tokens == 100
+    assert truncated.state is ClientState.failed
+    assert truncated.failure == "truncated: neither finish reason nor [DONE]"
 
 
 def test_usage_that_comes_only_with_the_last_chunk_is_no_chunk_s_own() -> None:

@@ -176,7 +176,11 @@ def test_an_unknown_model_is_not_found() -> None:
 
 
 @pytest.mark.forbids
-@pytest.mark.parametrize("body", [b"{", b"[]", b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b"[]", b"\xff\xfe", b"[" * 200_000, b'{"prompt": "half a pair: \\uD800"}'],
+    ids=["cut", "list", "bytes", "deep", "surrogate"],
+)
 def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
     with pytest.raises(ApiProblem, match="the body is not") as caught:
         asked(CHAT, body)

