@@ -23,3 +23,9 @@ def test_later_ids_sort_later() -> None:
 
     assert earlier < later
     assert str(earlier) < str(later)
+
+
+def test_ids_of_one_process_rise_even_within_a_millisecond() -> None:
+    made = [uuid7() for _ in range(10_000)]
+
+    assert made == sorted(set(made))
