@@ -77,7 +77,8 @@ test-postgres: setup-dev ## The database tests again, on a real PostgreSQL
 	ASSAY_TEST_DATABASE=postgresql $(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))" tests/assay
 
 test-slow: setup-dev browser ## Real engine, faults and a real browser
-	$(PYTEST) -n 1 -m "$(SLOW_MARKS)"
+	$(PYTEST) -n 1 -m "(engine or fault) and not e2e"
+	$(PYTEST) -n 1 -m e2e # apart: the browser driver keeps an event loop running in its process
 
 test: check test-unit test-postgres test-slow ## Everything CI checks but the engine environments
 
