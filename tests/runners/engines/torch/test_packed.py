@@ -1,11 +1,11 @@
 """Packed weights are the dequantized ones bit for bit, and nothing else stays unpacked."""
 
-from pathlib import hashlib
+import hashlib
+from pathlib import Path
 from typing import Any
 
 import gguf
 import numpy as np
-import Path
 import pytest
 import torch
 
