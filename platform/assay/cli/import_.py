@@ -1,18 +1,35 @@
-"""``assay import FILE``: take in an exported bundle that nobody vouches for."""
+"""``assay import FILE``: take in an exported bundle, or another load client's result."""
 
 import argparse
+import zipfile
 from pathlib import Path
 
+from assay.analysis.errors import BadRecord
 from assay.archive.errors import DamagedArchive, DamagedBundle, RefusedArchive
+from assay.archive.foreign.table import TITLES
 from assay.cli.database import open_or_complain, owner
 from assay.cli.exits import DONE, FAILED, REFUSED, complain, print_json
 
-HELP = "Import an exported bundle: verified first, then interpreted and indexed. Twice changes nothing."
+HELP = (
+    "Import an exported bundle, or a result of AIPerf, GuideLLM, vllm bench serve, SGLang or MLPerf: "
+    "verified first, then interpreted and indexed. Twice changes nothing."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, help="a file that `assay export` wrote, or a bundle folder"
+        "file",
+        type=Path,
+        help="a file that `assay export` or a load client wrote, or a bundle folder",
+    )
+    parser.add_argument(
+        "--from",
+        dest="tool",
+        choices=sorted(TITLES),
+        help="whose result it must be; else it is recognised",
+    )
+    parser.add_argument(
+        "--part", type=int, metavar="N", help="which of several results in it, from 1"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
@@ -31,9 +48,19 @@ def run(arguments: argparse.Namespace) -> int:
     from assay.archive.paths import Home
     from assay.cli.result import run_object, where_to_look
     from assay.execution.importing import import_bundle
+    from assay.execution.importing_results import import_result
 
+    home, file = Home(settings.HOME), arguments.file
     try:
-        found = import_bundle(arguments.file, Home(settings.HOME), owner=owner())
+        if _is_bundle(arguments):
+            found = import_bundle(file, home, owner=owner())
+        else:
+            found = import_result(
+                file, home, owner=owner(), tool=arguments.tool, part=arguments.part
+            )
+    except BadRecord as error:
+        complain(f"{error} Nothing was imported")
+        return REFUSED
     except RefusedArchive as error:
         complain(str(error))
         return FAILED if isinstance(error, DamagedArchive) else REFUSED
@@ -46,3 +73,10 @@ def run(arguments: argparse.Namespace) -> int:
         print("imported" if found.new else "known already, nothing changed")  # noqa: T201
         where_to_look(found.run)
     return DONE
+
+
+def _is_bundle(arguments: argparse.Namespace) -> bool:
+    """A folder or a zip is one of ours, unless the caller says whose result it is."""
+    if arguments.tool is not None or arguments.part is not None:
+        return False
+    return arguments.file.is_dir() or zipfile.is_zipfile(arguments.file)
