@@ -7,10 +7,23 @@ length is read once and never held.
 from dataclasses import dataclass, field
 
 from assay.analysis.errors import BadRecord
+from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
 from assay.analysis.wire.http import ResponseParser
 from assay.analysis.wire.outcome import Outcome, ReplyFacts, outcome
 from assay.analysis.wire.stream import ReplyReader
+from experiments.schema.workload import CallType
 from runners.protocol.events import ClientState, WireKind
+
+# Response headers that say who answered, how the body was wrapped, and how a relayed call ended.
+_KEPT_HEADERS = (
+    "server",
+    "via",
+    "content-type",
+    "content-encoding",
+    "retry-after",
+    "grpc-status",
+    "grpc-message",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +70,9 @@ class Attempt:
     body_end_ns: int | None = None
     gave_up_ns: int | None = None  # time-out, cancel or cut, whichever came first
     status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)  # those of ``_KEPT_HEADERS`` that came
+    retokenized: int | None = None  # tokens of the text by the pinned tokenizer
+    retokenized_absent: str | None = None  # why there are none, if that was tried
     late_bytes: int = 0
     late_chunks: int = 0
     output_cap: int | None = None
@@ -86,6 +102,11 @@ class Attempt:
         return ids if ids is not None else self.reply.usage_tokens
 
     @property
+    def call_type(self) -> CallType:
+        """Scoring calls and generations share no metric and no aggregate."""
+        return self.reply.call_type
+
+    @property
     def prompt_tokens(self) -> int | None:
         usage = self.reply.prompt_tokens
         return usage if usage is not None else self.reply.prompt_ids
@@ -96,8 +117,10 @@ class AttemptReader:
 
     __slots__ = ("_cut", "_http", "_timeout", "attempt", "cancel_ns", "closed_ns", "last_t_ns")
 
-    def __init__(self, ids: AttemptIds, clock_domain: str) -> None:
-        self.attempt = Attempt(ids=ids, clock_domain=clock_domain)
+    def __init__(
+        self, ids: AttemptIds, clock_domain: str, declared: Declared = NOTHING_DECLARED
+    ) -> None:
+        self.attempt = Attempt(ids=ids, clock_domain=clock_domain, reply=ReplyReader(declared))
         self._http: ResponseParser | None = None
         self._cut: tuple[int, str | None] | None = None
         self._timeout: tuple[int, str | None] | None = None
@@ -151,15 +174,16 @@ class AttemptReader:
             )
         self.last_t_ns = t_ns
         attempt = self.attempt
-        if data:
-            self._response_byte(t_ns)
-        late = attempt.gave_up_ns is not None and t_ns > attempt.gave_up_ns
-        if late:
-            attempt.late_bytes += len(data)
+        if attempt.first_byte_ns is None and data:
+            attempt.first_byte_ns = t_ns
+        take = self._take_response if raw_http else attempt.reply.read
+        if attempt.gave_up_ns is None or t_ns <= attempt.gave_up_ns:
+            take(t_ns, data)
+            return
         chunks = len(attempt.reply.chunk_times_ns)
-        self._take(t_ns, data, raw_http=raw_http)
-        if late:
-            attempt.late_chunks += len(attempt.reply.chunk_times_ns) - chunks
+        take(t_ns, data)
+        attempt.late_bytes += len(data)
+        attempt.late_chunks += len(attempt.reply.chunk_times_ns) - chunks
 
     def finish(self) -> Attempt:
         """Settle the end of the body and the final state."""
@@ -170,24 +194,23 @@ class AttemptReader:
             attempt.body_end_ns = self.closed_ns
         if attempt.body_end_ns is not None:
             attempt.reply.end()
+        attempt.reply.settle()
         verdict = self._outcome()
         attempt.state, attempt.failure = verdict.state, verdict.failure
         attempt.decided_ns = verdict.decided_ns
         return attempt
 
-    def _take(self, t_ns: int, data: bytes, *, raw_http: bool) -> None:
+    def _take_response(self, t_ns: int, data: bytes) -> None:
         attempt = self.attempt
-        if not raw_http:
-            attempt.reply.read(t_ns, data)
-            return
-        if self._http is None:
-            self._http = ResponseParser()
         http = self._http
+        if http is None:
+            http = self._http = ResponseParser()
         was_complete = http.complete
         body = http.feed(data)
-        if http.status is not None and attempt.headers_ns is None:
+        if attempt.headers_ns is None and http.status is not None:
             attempt.headers_ns, attempt.status = t_ns, http.status
-        attempt.reply.read(t_ns, body)
+        if body:
+            attempt.reply.read(t_ns, body)
         if http.complete and not was_complete:
             attempt.body_end_ns = t_ns
 
@@ -204,12 +227,14 @@ class AttemptReader:
 
     def _outcome(self) -> Outcome:
         attempt, reply, http = self.attempt, self.attempt.reply, self._http
-        encoded = http is not None and http.encoding not in ("", "identity")
         problem = reply.problem
         broken_ns = None
-        if http is not None and (http.problem is not None or encoded):
-            problem = http.problem or f"content-encoding {http.encoding} is not read"
+        if http is not None:
+            undecoded = http.end()
+            problem = http.problem or undecoded or problem
             broken_ns = self.last_t_ns if http.problem else None
+            if http.status is not None:
+                attempt.headers = {k: http.headers[k] for k in _KEPT_HEADERS if k in http.headers}
         status_ns = attempt.headers_ns if attempt.headers_ns is not None else attempt.first_byte_ns
         return outcome(
             ReplyFacts(
@@ -220,10 +245,13 @@ class AttemptReader:
                 any_response_bytes=attempt.first_byte_ns is not None,
                 error_event_ns=reply.error_ns,
                 error_words=reply.error_words,
+                error_type=reply.error_type,
+                headers=attempt.headers,
                 error_body=reply.error_body() if (attempt.status or 200) >= 300 else "",
                 body_end_ns=attempt.body_end_ns,
                 finish_reason=reply.finish_reason,
-                done_marker=reply.done_marker_ns is not None,
+                finish_words=reply.finish_words,
+                done_marker=reply.done_marker_ns is not None or reply.scored is not None,
                 problem=problem,
                 broken_ns=broken_ns,
                 timeout_ns=self._timeout[0] if self._timeout else None,

@@ -1,11 +1,10 @@
-"""Content classes of OpenAI-style chat and completions payloads, streamed or whole.
+"""Content classes, and what one payload of a reply said, whatever the dialect it came in.
 
 Five classes, not exclusive (one payload may carry several): protocol, reasoning, answer, tool call and
 terminal (finish reason, usage). A refusal is content of the answer side but no visible answer.
-Names differ between servers; the tables below are the only place that knows them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 PROTOCOL = 1  # role, empty deltas, keep-alives: no content
@@ -24,11 +23,10 @@ CLASS_NAMES = {
     TERMINAL: "terminal",
     REFUSAL: "refusal",
 }
-_REASONING_NAMES = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
-_TOKEN_ID_NAMES = ("token_ids", "response_token_ids")
+_MOST_NESTED = 20  # an error inside an error: deeper than any server goes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToolCallDelta:
     index: int
     id: str | None
@@ -37,138 +35,135 @@ class ToolCallDelta:
 
 
 @dataclass(slots=True)
+class Usage:
+    """Token counts as the server reported them, None where not. Cached tokens are part of the prompt."""
+
+    completion: int | None = None
+    prompt: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+@dataclass(slots=True)
 class Payload:
-    """What one payload said. ``answer`` and ``finish`` are by choice index; counts are sums over choices."""
+    """What one payload said. ``answer``, ``reasoning`` and ``finish`` are by choice index; None is nothing.
+
+    ``finish`` holds the server's own word. ``ends`` marks the event by which the dialect itself says that the
+    stream is over (``[DONE]`` apart).
+    """
 
     classes: int = 0
-    answer: dict[int, str] = field(default_factory=dict)
-    reasoning: dict[int, str] = field(default_factory=dict)
+    answer: dict[int, str] | None = None
+    reasoning: dict[int, str] | None = None
     refusal: str = ""
-    tool_calls: list[tuple[int, ToolCallDelta]] = field(default_factory=list)
-    finish: dict[int, str] = field(default_factory=dict)
+    tool_calls: list[tuple[int, ToolCallDelta]] | None = None
+    finish: dict[int, str] | None = None
+    finish_words: str | None = None
+    ends: bool = False
     token_ids: int | None = None
     prompt_token_ids: int | None = None
-    usage: dict[str, Any] | None = None
+    usage: Usage | None = None
     error: str | None = None
+    error_type: str | None = None
+
+    def add_answer(self, index: int, text: str) -> None:
+        self.answer = _added(self.answer, index, text)
+        self.classes |= ANSWER
+
+    def add_reasoning(self, index: int, text: str) -> None:
+        self.reasoning = _added(self.reasoning, index, text)
+        self.classes |= REASONING
+
+    def add_refusal(self, text: str) -> None:
+        self.refusal += text
+        self.classes |= REFUSAL
+
+    def add_tool_call(self, choice: int, delta: ToolCallDelta) -> None:
+        self.tool_calls = [*(self.tool_calls or ()), (choice, delta)]
+        self.classes |= TOOL_CALL
+
+    def add_finish(self, index: int, word: str) -> None:
+        self.finish = {**(self.finish or {}), index: word}
+        self.classes |= TERMINAL
+
+    def add_usage(self, usage: Usage) -> None:
+        self.usage = usage
+        self.classes |= TERMINAL
 
 
-def read_payload(document: Any) -> Payload:
-    """Read one decoded JSON payload: a stream chunk or a whole reply.
+def error_payload(document: dict[str, Any]) -> Payload | None:
+    """An error event or body of any of the shapes in use, or None.
 
-    An ``error`` member that is not null, or an object that calls itself an error, is an error event whatever
-    the HTTP status was. A payload without choices, usage or error is protocol.
+    A true ``error`` member, or an object that calls itself an error, is one whatever the HTTP status was.
     """
-    found = Payload()
-    if not isinstance(document, dict):
-        found.classes = PROTOCOL
-        return found
     error = document.get("error")
-    if error or document.get("object") == "error":
-        found.error = error_words(error if error else document)
-        found.classes = TERMINAL
-        return found
-    choices = document.get("choices")
-    if isinstance(choices, list):
-        for choice in choices:
-            if isinstance(choice, dict):
-                _read_choice(choice, found)
-    usage = document.get("usage")
-    if isinstance(usage, dict):
-        found.usage = usage
-        found.classes |= TERMINAL
-    prompt_ids = document.get("prompt_token_ids")
-    if isinstance(prompt_ids, list):
-        found.prompt_token_ids = len(prompt_ids)
-    if not found.classes:
-        found.classes = PROTOCOL
-    return found
+    if not error:
+        if "error" not in (document.get("object"), document.get("type")):
+            return None
+        error = document
+    return Payload(classes=TERMINAL, error=error_words(error), error_type=error_type(error))
 
 
-def error_words(error: Any) -> str:
+def error_words(error: Any, depth: int = 0) -> str:
     """The server's own words out of an error value of any of the shapes in use."""
+    if depth > _MOST_NESTED:
+        return "error nested too deeply"
     if isinstance(error, dict):
         for name in ("message", "detail", "msg", "error"):
             if error.get(name):
-                return error_words(error[name])
+                return error_words(error[name], depth + 1)
         return str(error.get("type") or error.get("code") or "error without a message")
     if isinstance(error, list):
-        return "; ".join(error_words(part) for part in error)
+        return "; ".join(error_words(part, depth + 1) for part in error)
     return str(error)
 
 
-def _read_choice(choice: dict[str, Any], found: Payload) -> None:
-    index = choice.get("index")
-    if not isinstance(index, int):
-        index = 0
-    body = choice.get("delta")
-    if not isinstance(body, dict):
-        body = choice.get("message")
-    if isinstance(body, dict):
-        _read_message(body, index, found)
-    text = choice.get("text")
-    if isinstance(text, str) and text:
-        found.answer[index] = found.answer.get(index, "") + text
-        found.classes |= ANSWER
-    finish = choice.get("finish_reason")
-    if isinstance(finish, str) and finish:
-        found.finish[index] = finish
-        found.classes |= TERMINAL
-    for name in _TOKEN_ID_NAMES:
-        ids = choice.get(name)
-        if isinstance(ids, list):
-            found.token_ids = (found.token_ids or 0) + len(ids)
+def error_type(error: Any) -> str | None:
+    """What kind of error the server itself calls it: its type, code and status, joined by blanks."""
+    for _ in range(_MOST_NESTED):
+        inner = error.get("error") if isinstance(error, dict) else None
+        if not isinstance(inner, dict):
             break
-    prompt_ids = choice.get("prompt_token_ids")
-    if isinstance(prompt_ids, list):
-        found.prompt_token_ids = len(prompt_ids)
+        error = inner
+    if not isinstance(error, dict):
+        return None
+    named = [error.get(name) for name in ("type", "code", "status")]
+    words = [str(n) for n in named if isinstance(n, str | int) and not isinstance(n, bool)]
+    return " ".join(words) or None
 
 
-def _read_message(body: dict[str, Any], index: int, found: Payload) -> None:
-    text = _text_of(body.get("content"))
-    if text:
-        found.answer[index] = text
-        found.classes |= ANSWER
-    for name in _REASONING_NAMES:
-        # Some servers send the same words under two names: the first non-empty one counts.
-        if name in body and (thought := _text_of(body[name])):
-            found.reasoning[index] = thought
-            found.classes |= REASONING
-            break
-    if refusal := body.get("refusal"):
-        found.refusal = _text_of(refusal)
-        found.classes |= REFUSAL if found.refusal else 0
-    calls = body.get("tool_calls")
-    if isinstance(calls, list):
-        for position, call in enumerate(calls):
-            _read_tool_call(call, position, index, found)
-    if isinstance(legacy := body.get("function_call"), dict):
-        _read_tool_call({"function": legacy}, 0, index, found)
+def count_in(document: Any, *names: str) -> int | None:
+    """The first of these members that is a whole number of tokens (0 or more)."""
+    if not isinstance(document, dict):
+        return None
+    for name in names:
+        value = document.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:
+            return value
+    return None
 
 
-def _read_tool_call(call: Any, position: int, choice: int, found: Payload) -> None:
-    if not isinstance(call, dict):
-        return
-    function = call.get("function")
-    function = function if isinstance(function, dict) else {}
-    identity, name = call.get("id"), function.get("name")
-    arguments = function.get("arguments")
-    delta = ToolCallDelta(
-        index=call["index"] if isinstance(call.get("index"), int) else position,
-        id=identity if isinstance(identity, str) and identity else None,
-        name=name if isinstance(name, str) and name else None,
-        arguments=arguments if isinstance(arguments, str) else "",
-    )
-    if delta.id or delta.name or delta.arguments:
-        found.tool_calls.append((choice, delta))
-        found.classes |= TOOL_CALL
-
-
-def _text_of(value: Any) -> str:
+def text_of(value: Any, depth: int = 0) -> str:
     """Text of a content value: a string, or a list of parts with text."""
     if isinstance(value, str):
         return value
+    if depth > _MOST_NESTED:
+        return ""
     if isinstance(value, list):
-        return "".join(_text_of(part) for part in value)
+        return "".join(text_of(part, depth + 1) for part in value)
     if isinstance(value, dict):
-        return _text_of(value.get("text"))
+        return text_of(value.get("text"), depth + 1)
     return ""
+
+
+def whole_number(value: Any, otherwise: int) -> int:
+    """An index of the payload; a server that gives none, or nonsense, means ``otherwise``."""
+    usable = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+    return value if usable else otherwise
+
+
+def _added(known: dict[int, str] | None, index: int, text: str) -> dict[int, str]:
+    if known is None:
+        return {index: text}
+    known[index] = known.get(index, "") + text
+    return known

@@ -6,12 +6,15 @@ Framing is httptools' (llhttp): content-length, chunked, or until the connection
 
 import httptools
 
+from assay.analysis.wire.encoding import BodyDecoder
+
 
 class ResponseParser:
     """A push parser for one response.
 
     ``complete`` is true once the framing itself said that the body is over; a body without length ends
-    only with the connection (``until_close``). ``problem`` holds the parser's words when framing broke.
+    only with the connection (``until_close``). ``problem`` holds the parser's words when framing broke,
+    ``decoder`` undoes a content encoding (None without one).
     """
 
     __slots__ = (
@@ -19,6 +22,7 @@ class ResponseParser:
         "_framed",
         "_parser",
         "complete",
+        "decoder",
         "encoding",
         "headers",
         "problem",
@@ -33,6 +37,7 @@ class ResponseParser:
         self.headers: dict[str, str] = {}
         self.status: int | None = None
         self.encoding = ""
+        self.decoder: BodyDecoder | None = None
         self.complete = False
         self.problem: str | None = None
         self.surplus_bytes = 0
@@ -53,7 +58,15 @@ class ResponseParser:
             if not self.complete:
                 self.problem = f"HTTP framing: {error}"
         pieces, self._body = self._body, []
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return body if self.decoder is None else self.decoder.feed(body)
+
+    def end(self) -> str | None:
+        """The body is over: what its content encoding could not be undone for, or None."""
+        if self.decoder is None:
+            return None
+        self.decoder.end()
+        return self.decoder.problem
 
     # Names below are httptools' protocol.
     def on_message_begin(self) -> None:
@@ -78,6 +91,8 @@ class ResponseParser:
             or code in (204, 304)
         )
         self.encoding = headers.get("content-encoding", "").strip().lower()
+        if self.encoding not in ("", "identity"):
+            self.decoder = BodyDecoder(self.encoding)
 
     def on_body(self, body: bytes) -> None:
         if not self.complete:

@@ -2,15 +2,17 @@
 
 The first terminal fact in time decides. ``completed`` needs three things: the body ended cleanly, a finish
 reason or ``[DONE]`` was seen, and no error event came. An HTTP 200 that ends politely with finish reason
-``abort`` is no success. At equal times the reply's own facts go before what the client did.
+``abort`` is no success. Whose time limit ran out is read by ``timeouts``. At equal times the reply's own
+facts go before what the client did.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from assay.analysis.wire.timeouts import timeout_of_error, timeout_of_finish
 from runners.protocol.events import ClientState
 
 _REJECTED = (429, 503)
-_GATEWAY_TIMEOUTS = (504, 524)
 # Failure classes that a recorder may itself name at the head of an error's detail.
 _NAMED_CLASSES = (
     "connect",
@@ -34,10 +36,13 @@ class ReplyFacts:
     first_content_ns: int | None = None
     any_response_bytes: bool = False
     error_event_ns: int | None = None
-    error_words: str | None = None
+    error_words: str | None = None  # of an error that the server wrote as such
+    error_type: str | None = None
     error_body: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
     body_end_ns: int | None = None
     finish_reason: str | None = None
+    finish_words: str | None = None
     done_marker: bool = False
     problem: str | None = None  # what could not be parsed
     broken_ns: int | None = None  # the HTTP framing broke here
@@ -90,15 +95,25 @@ def _by_status(facts: ReplyFacts) -> _Verdict | None:
     if status is None or 200 <= status < 300:
         return None
     words = facts.error_body
-    if status in _REJECTED and facts.first_content_ns is None:
-        return ClientState.rejected, _failure(f"http_{status}", words)
-    if status in _GATEWAY_TIMEOUTS:
-        return ClientState.failed, _failure("timeout_gateway", words or f"HTTP {status}")
-    return ClientState.failed, _failure(f"http_{status}", words)
+    timeout = _timeout(facts)
+    kind = timeout or f"http_{status}"
+    words = words or (f"HTTP {status}" if timeout else "")
+    is_rejected = status in _REJECTED and facts.first_content_ns is None
+    return (ClientState.rejected if is_rejected else ClientState.failed), _failure(kind, words)
 
 
 def _by_error_event(facts: ReplyFacts) -> _Verdict:
-    return ClientState.failed, _failure("server_error", facts.error_words)
+    return ClientState.failed, _failure(_timeout(facts) or "server_error", facts.error_words)
+
+
+def _timeout(facts: ReplyFacts) -> str | None:
+    found = timeout_of_error(
+        status=facts.status,
+        headers=facts.headers,
+        error_type=facts.error_type,
+        error_words=facts.error_words,
+    )
+    return None if found is None else found.value
 
 
 def _by_broken_framing(facts: ReplyFacts) -> _Verdict:
@@ -106,17 +121,32 @@ def _by_broken_framing(facts: ReplyFacts) -> _Verdict:
 
 
 def _by_body_end(facts: ReplyFacts) -> _Verdict:
-    if facts.finish_reason in _ABORTS:
-        if facts.cancel_ns is not None:
-            return ClientState.cancelled, None
-        return ClientState.failed, _failure("server_error", f"finish_reason {facts.finish_reason}")
-    if facts.finish_reason in _ERRORS:
-        return ClientState.failed, _failure("server_error", f"finish_reason {facts.finish_reason}")
+    reason = facts.finish_reason
+    timeout = timeout_of_finish(reason, facts.finish_words)
+    if timeout is not None:
+        return ClientState.failed, _failure(timeout.value, _finish(facts))
+    if reason in _ABORTS and facts.cancel_ns is not None:
+        return ClientState.cancelled, None
+    if reason in _ABORTS or reason in _ERRORS:
+        return ClientState.failed, _failure("server_error", _finish(facts))
+    if facts.headers.get("grpc-status", "0").strip() != "0":
+        return ClientState.failed, _by_grpc_status(facts)
     if facts.problem is not None:
         return ClientState.failed, _failure("parse", facts.problem)
     if facts.finish_reason is None and not facts.done_marker:
         return ClientState.failed, _failure("truncated", "neither finish reason nor [DONE]")
     return ClientState.completed, None
+
+
+def _finish(facts: ReplyFacts) -> str:
+    words = f": {facts.finish_words}" if facts.finish_words else ""
+    return f"finish_reason {facts.finish_reason}{words}"
+
+
+def _by_grpc_status(facts: ReplyFacts) -> str:
+    """HTTP 200 whose gRPC status, in the head or after the body, is an error."""
+    words = facts.headers.get("grpc-message") or f"grpc-status {facts.headers['grpc-status']}"
+    return _failure(_timeout(facts) or "server_error", words)
 
 
 def _by_cancel(facts: ReplyFacts) -> _Verdict:

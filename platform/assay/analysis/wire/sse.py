@@ -1,8 +1,9 @@
 """Server-sent events, incrementally: bytes in as they arrived, complete events out.
 
 Source: WHATWG HTML, section 9.2.6 (CR, LF and CRLF end lines; comments; one optional blank after the colon;
-several data lines joined by LF; a leading byte order mark). Bytes stay bytes until an event is complete, so
-a character split over two reads is whole again. Cost is linear in the bytes, whatever the size of an event.
+several data lines joined by LF; ``event``, ``id`` and ``retry`` fields; a leading byte order mark). Bytes
+stay bytes until an event is complete, so a character split over two reads is whole again. Cost is linear in
+the bytes, whatever the size of an event and of the reads.
 """
 
 from dataclasses import dataclass
@@ -12,32 +13,61 @@ _CR = 0x0D
 _LF = 0x0A
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=True)
 class ServerSentEvent:
-    """One dispatched event: its data and its type (empty when none was given)."""
+    """One dispatched event: its data as bytes and its type (empty when none was given)."""
 
-    data: str
+    raw: bytes
     type: str = ""
+
+    @property
+    def data(self) -> str:
+        """The data as text; bytes that are no UTF-8 become replacement characters, as the standard says."""
+        return self.raw.decode("utf-8", "replace")
 
 
 class EventStream:
     """A push parser: ``feed`` returns the events that these bytes completed, in order.
 
     A line that ends in CR is complete with that CR; an LF that opens the next read belongs to it.
+    ``last_id`` and ``retry_ms`` are what the stream last said (None until it did). ``busy`` is false between
+    two events, when nothing is held.
     """
 
-    __slots__ = ("_at_start", "_data", "_line", "_skip_lf", "_type", "comments")
+    __slots__ = (
+        "_at_start",
+        "_data",
+        "_id",
+        "_line",
+        "_skip_lf",
+        "_type",
+        "busy",
+        "comments",
+        "last_id",
+        "retry_ms",
+    )
 
     def __init__(self) -> None:
         self._line: list[bytes] = []  # pieces of the line that is not yet complete
         self._data: list[bytes] = []  # data lines of the event that is not yet complete
         self._type = ""
+        self._id: str | None = None  # takes effect with the blank line
         self._skip_lf = False
         self._at_start = True
+        self.busy = True  # something is held, or the stream has not begun
         self.comments = 0
+        self.last_id: str | None = None
+        self.retry_ms: int | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Take the next bytes of the stream; any split of the same bytes yields the same events."""
+        if not self.busy and data[:6] == b"data: " and data[-2:] == b"\n\n" and b"\r" not in data:
+            blocks = data[6:-2].split(b"\n\ndata: ")
+            if data.count(b"\n") == 2 * len(blocks):  # whole events of one data line each
+                return [ServerSentEvent(block) for block in blocks]
+        return self._feed(data)
+
+    def _feed(self, data: bytes) -> list[ServerSentEvent]:
         if not data:
             return []
         if self._skip_lf:
@@ -53,6 +83,7 @@ class EventStream:
         if not newline:
             if first:
                 self._line.append(first)
+                self.busy = True
             return []
         if self._line:
             self._line.append(first)
@@ -63,6 +94,7 @@ class EventStream:
         for line in lines:
             self._take(line, events)
         self._line = [tail] if tail else []
+        self.busy = bool(tail or self._data or self._type or self._skip_lf or self._id is not None)
         return events
 
     def pending(self) -> ServerSentEvent | None:
@@ -88,20 +120,35 @@ class EventStream:
         return held.removeprefix(_BOM)
 
     def _take(self, line: bytes, events: list[ServerSentEvent]) -> None:
-        if not line:
-            if self._data:
-                text = b"\n".join(self._data).decode("utf-8", "replace")
-                events.append(ServerSentEvent(text, self._type))
-                self._data = []
-            self._type = ""
-            return
-        if line[0] == 0x3A:  # ":"
+        if line[:6] == b"data: ":  # most lines of every stream
+            self._data.append(line[6:])
+        elif line:
+            self._field(line)
+        else:
+            self._dispatch(events)
+
+    def _dispatch(self, events: list[ServerSentEvent]) -> None:
+        data = self._data
+        if self._id is not None:
+            self.last_id, self._id = self._id, None
+        if data:
+            raw = data[0] if len(data) == 1 else b"\n".join(data)
+            events.append(ServerSentEvent(raw, self._type))
+            self._data = []
+        self._type = ""
+
+    def _field(self, line: bytes) -> None:
+        name, colon, value = line.partition(b":")
+        if not name and colon:
             self.comments += 1
             return
-        name, _, value = line.partition(b":")
         if value[:1] == b" ":
             value = value[1:]
         if name == b"data":
             self._data.append(value)
         elif name == b"event":
             self._type = value.decode("utf-8", "replace")
+        elif name == b"id" and b"\0" not in value:
+            self._id = value.decode("utf-8", "replace")
+        elif name == b"retry" and value.isdigit() and len(value) <= 18:
+            self.retry_ms = int(value)

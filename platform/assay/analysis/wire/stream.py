@@ -5,90 +5,60 @@ reasoning, tool-call or refusal delta. Chunk boundaries are not token boundaries
 token ids, or from usage counts that grow with every content event, and are None otherwise.
 """
 
-import json
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from assay.analysis.wire import content
-from assay.analysis.wire.content import Payload, read_payload
+from assay.analysis.wire.content import Payload, error_payload
+from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
+from assay.analysis.wire.dialects.choices import ChoicesReader
+from assay.analysis.wire.dialects.table import DIALECTS, PayloadReader, recognised
+from assay.analysis.wire.json_text import NotJson, is_json, read_json, whole_characters
+from assay.analysis.wire.reasoning_tags import TaggedReader
+from assay.analysis.wire.reply import Reply
+from assay.analysis.wire.scoring import read_scored
 from assay.analysis.wire.sse import EventStream, ServerSentEvent
+from assay.analysis.wire.template import DeltaTemplate, template_of
+from experiments.schema.workload import CallType
 
-_DONE = "[DONE]"
-_decode = json.JSONDecoder().decode  # json.loads looks at its options for every event
+_DONE = b"[DONE]"
 _SNIFF_SKIP = b"\xef\xbb\xbf \t\r\n"
 _WORDS_LIMIT = 500
+_ALONE = (content.ANSWER, content.REASONING)  # classes of a payload that may become a template
 
 
-@dataclass(slots=True)
-class ToolCall:
-    id: str | None = None
-    name: str | None = None
-    arguments: str = ""
-
-
-class ReplyReader:
-    """Reads one reply body: ``read`` per arrival, then ``end`` if (and only if) the body ended cleanly."""
+class ReplyReader(Reply):
+    """Reads one reply body: ``read`` per arrival, ``end`` only if it ended cleanly, then ``settle``."""
 
     __slots__ = (
-        "_answer",
         "_body",
+        "_declared",
         "_events",
         "_head",
-        "_reasoning",
-        "_tools",
+        "_learned",
+        "_like",
+        "_like_count",
+        "_reader",
+        "_template",
         "_undecided",
-        "_usage_before",
-        "body_bytes",
-        "cached_tokens",
-        "chunk_times_ns",
-        "chunk_tokens",
-        "class_counts",
-        "done_marker_ns",
-        "error_ns",
-        "error_words",
-        "events",
-        "finish",
-        "finish_ns",
-        "first_content_ns",
-        "first_visible_ns",
-        "last_read_ns",
-        "problem",
-        "prompt_ids",
-        "prompt_tokens",
-        "refusal_text",
-        "token_ids",
-        "usage_tokens",
+        "_write",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, declared: Declared = NOTHING_DECLARED) -> None:
+        super().__init__()
+        self._declared = declared
         self._events: EventStream | None = None
         self._body: list[bytes] | None = None
         self._head = b""
-        self._answer: dict[int, list[str]] = {}
-        self._reasoning: dict[int, list[str]] = {}
-        self._tools: dict[tuple[int, int], ToolCall] = {}
-        self._undecided = b""  # blanks before the first telling byte
-        self._usage_before: int | None = 0  # at the content event before; None: it carried no usage
-        self.body_bytes = 0
-        self.last_read_ns: int | None = None
-        self.events = 0
-        self.first_content_ns: int | None = None
-        self.first_visible_ns: int | None = None
-        self.done_marker_ns: int | None = None
-        self.error_ns: int | None = None
-        self.error_words: str | None = None
-        self.finish: dict[int, str] = {}
-        self.finish_ns: int | None = None
-        self.chunk_times_ns: list[int] = []
-        self.chunk_tokens: list[int | None] = []
-        self.class_counts: dict[int, int] = {}
-        self.token_ids: int | None = None
-        self.usage_tokens: int | None = None
-        self.prompt_tokens: int | None = None
-        self.prompt_ids: int | None = None
-        self.cached_tokens: int | None = None
-        self.refusal_text = ""
-        self.problem: str | None = None
+        self._undecided: list[bytes] = []  # blanks before the first telling byte
+        self._reader = self._tagged(ChoicesReader())  # until a dialect is declared or recognised
+        self._template: DeltaTemplate | None = None
+        self._like = content.PROTOCOL  # the classes of the template's payload
+        self._like_count = 0  # payloads that were read by the template
+        self._write: Callable[[str], object] = _nowhere
+        self._learned = 0
+        if declared.dialect is not None:
+            self._speak(declared.dialect, "declared")
 
     def read(self, t_ns: int, data: bytes) -> None:
         """Take body bytes that arrived at ``t_ns``."""
@@ -98,21 +68,19 @@ class ReplyReader:
         self.last_read_ns = t_ns
         if len(self._head) < _WORDS_LIMIT:
             self._head += data[:_WORDS_LIMIT]
-        if self._events is None and self._body is None:
-            data = self._undecided + data
-            start = data.lstrip(_SNIFF_SKIP)[:1]
-            if not start:
-                self._undecided = data
-                return
-            if start in (b"{", b"["):
-                self._body = []
-            else:
-                self._events = EventStream()
-        if self._body is not None:
-            self._body.append(data)
-        elif self._events is not None:
-            for event in self._events.feed(data):
+        events = self._events
+        if events is not None:
+            if self._template is not None and not events.busy:
+                known = self._template.of_read(data)
+                if known is not None:
+                    self._same_but(t_ns, *known)
+                    return
+            for event in events.feed(data):
                 self._event(t_ns, event)
+        elif self._body is not None:
+            self._body.append(data)
+        else:
+            self._begin(t_ns, data)
 
     def end(self) -> None:
         """The body ended cleanly: read a whole JSON reply, or an event that lacks its blank line.
@@ -127,163 +95,201 @@ class ReplyReader:
             self._whole(t_ns, b"".join(self._body))
         elif self._events is not None:
             event = self._events.pending()
-            if event is not None and _is_whole(event.data):
+            if event is not None and (event.raw.strip() == _DONE or is_json(event.raw)):
                 self._event(t_ns, event)
+
+    @property
+    def call_type(self) -> CallType:
+        """As declared; else what the reply shows, and a generation where it shows nothing else."""
+        shown = self.scored.call_type if self.scored is not None else CallType.generation
+        return self._declared.call_type or shown
+
+    def settle(self) -> None:
+        """Nothing more comes: what was held back is said, and usage that was each chunk's own counts them."""
+        if isinstance(self._reader, TaggedReader):
+            self._said.take(self._reader.rest())
+        self._count_alike()
+        own = self._usage.per_chunk(len(self.chunk_times_ns))
+        if own is not None and self.token_ids is None:
+            self.chunk_tokens.replace_all(own)
 
     def error_body(self) -> str:
         """The server's words in the body of an HTTP error response."""
         if self.error_words is not None:
             return self.error_words
         try:
-            document = json.loads(b"".join(self._body or ()))
-        except ValueError:
+            document = read_json(b"".join(self._body or ()))
+        except NotJson:
             return self._head[:_WORDS_LIMIT].decode("utf-8", "replace").strip()
         error = document.get("error") if isinstance(document, dict) else None
-        return content.error_words(error if error else document)
+        return whole_characters(content.error_words(error if error else document))
 
-    @property
-    def last_content_ns(self) -> int | None:
-        return self.chunk_times_ns[-1] if self.chunk_times_ns else None
-
-    @property
-    def text(self) -> str:
-        """The answer of the first choice."""
-        return _joined(self._answer)
-
-    @property
-    def reasoning_text(self) -> str:
-        return _joined(self._reasoning)
-
-    @property
-    def tool_calls(self) -> list[ToolCall]:
-        return [self._tools[key] for key in sorted(self._tools)]
-
-    @property
-    def finish_reason(self) -> str | None:
-        """The finish reason of the first choice that gave one."""
-        return self.finish[min(self.finish)] if self.finish else None
-
-    def choices(self) -> dict[int, str]:
-        """Answer text by choice index."""
-        return {index: "".join(parts) for index, parts in sorted(self._answer.items())}
+    def _begin(self, t_ns: int, data: bytes) -> None:
+        """One telling byte decides: a JSON reply, or an event stream."""
+        start = data.lstrip(_SNIFF_SKIP)[:1]
+        self._undecided.append(data)
+        if not start:
+            return
+        held = b"".join(self._undecided)
+        self._undecided = []
+        if start in (b"{", b"["):
+            self._body = [held]
+            return
+        self._events = EventStream()
+        for event in self._events.feed(held):
+            self._event(t_ns, event)
 
     def _event(self, t_ns: int, event: ServerSentEvent) -> None:
+        raw = event.raw
+        if self._template is not None and event.type != "error":
+            known = self._template.of_event(raw)
+            if known is not None:
+                self._same_but(t_ns, *known)
+                return
         self.events += 1
-        data = event.data
-        if data.strip() == _DONE:
+        if len(raw) < 32 and raw.strip() == _DONE:
             self._count(content.TERMINAL)
             if self.done_marker_ns is None:
                 self.done_marker_ns = t_ns
             return
         try:
-            document = _decode(data)
-        except ValueError:
+            document = read_json(raw)
+        except NotJson:
             self._unreadable(t_ns, event)
             return
-        payload = read_payload(document)
+        payload = self._read_payload(document)
         if event.type == "error" and payload.error is None:
             payload.error = content.error_words(document)
         self._take(t_ns, payload)
+        if not payload.classes & content.CONTENT and _has_choice(document):
+            self.bare_choice_times_ns.append(t_ns)
+        if payload.classes in _ALONE:
+            self._learn(raw, payload)
+
+    def _read_payload(self, document: Any) -> Payload:
+        if not isinstance(document, dict):
+            return Payload(classes=content.PROTOCOL)
+        if self.dialect is None and (name := recognised(document)) is not None:
+            self._speak(name, "recognised")
+        return error_payload(document) or self._reader.read(document)
+
+    def _speak(self, dialect: str, by: str) -> None:
+        self.dialect, self.dialect_by = dialect, by
+        self._reader = self._tagged(DIALECTS[dialect].reader())
+
+    def _tagged(self, reader: PayloadReader) -> PayloadReader:
+        tags = self._declared.reasoning_tags
+        return reader if tags is None else TaggedReader(reader, tags)
+
+    def _learn(self, raw: bytes, payload: Payload) -> None:
+        """Keep the payload as the template of those that follow, unless templates have seldom served."""
+        texts = payload.answer or payload.reasoning or {}
+        if (
+            not self._reader.deltas_stand_alone
+            or len(texts) != 1
+            or payload.usage is not None
+            or payload.prompt_token_ids is not None
+            or self._learned > 32 + self.events // 4
+        ):
+            return
+        self._learned += 1
+        made = template_of(raw, next(iter(texts.values())), payload.token_ids)
+        if made is not None:
+            self._count_alike()
+            self._template, self._like = made, payload.classes
+            self._write = self._said.writer(payload)
+
+    def _same_but(self, t_ns: int, text: str, ids: int | None) -> None:
+        """A payload like the template's, but for its text and ids.
+
+        That one was content before this one, so the first instants and the first count of ids are there.
+        """
+        self.events += 1
+        self._like_count += 1
+        self.chunk_times_ns.append(t_ns)
+        if ids is None:
+            self.chunk_tokens.append(None)
+        else:
+            self.token_ids += ids  # type: ignore[operator]  # the template's payload had ids
+            self.chunk_tokens.values.append(ids)
+        self._write(text)
+
+    def _count_alike(self) -> None:
+        if self._like_count:
+            counts = self.class_counts
+            counts[self._like] = counts.get(self._like, 0) + self._like_count
+            self._like_count = 0
 
     def _unreadable(self, t_ns: int, event: ServerSentEvent) -> None:
         if event.type == "error":
-            self._take(t_ns, Payload(classes=content.TERMINAL, error=event.data[:_WORDS_LIMIT]))
-        elif event.data.strip() and event.type in ("", "message"):
-            self._count(content.PROTOCOL)
-            if self.problem is None:
-                self.problem = f"event {self.events}: data is not JSON: {event.data[:80]!r}"
-        else:
-            self._count(content.PROTOCOL)
+            words = event.data[:_WORDS_LIMIT]
+            self._take(t_ns, Payload(classes=content.TERMINAL, error=words))
+            return
+        self._count(content.PROTOCOL)
+        if event.raw.strip() and event.type in ("", "message") and self.problem is None:
+            self.problem = f"event {self.events}: data is not JSON: {event.data[:80]!r}"
 
     def _whole(self, t_ns: int, raw: bytes) -> None:
         self.events += 1
         try:
-            document = json.loads(raw)
-        except ValueError as error:
+            document = read_json(raw)
+        except NotJson as error:
             self.problem = f"body is not JSON: {error}"
             return
-        self._take(t_ns, read_payload(document))
+        # SGLang answers several samples with a list of replies.
+        for part in document if isinstance(document, list) and document else [document]:
+            self.scored = self.scored or read_scored(part)
+            self._take(t_ns, self._read_payload(part))
 
     def _take(self, t_ns: int, payload: Payload) -> None:
         self._count(payload.classes)
-        if payload.error is not None:
-            if self.error_ns is None:
-                self.error_ns, self.error_words = t_ns, payload.error
-            return
         if payload.token_ids is not None:
             self.token_ids = (self.token_ids or 0) + payload.token_ids
         if payload.prompt_token_ids is not None:
             self.prompt_ids = payload.prompt_token_ids
-        reported = self._take_usage(payload.usage) if payload.usage is not None else None
+        has_content = bool(payload.classes & content.CONTENT)
+        if payload.usage is not None:
+            self._usage.take(payload.usage, with_content=has_content)
+        if has_content:
+            self._take_content(t_ns, payload)
         if payload.finish:
-            self.finish.update(payload.finish)
+            self.finish |= {index: whole_characters(w) for index, w in payload.finish.items()}
+            self.finish_words = self.finish_words or whole_characters(payload.finish_words or "")
             if self.finish_ns is None:
                 self.finish_ns = t_ns
-        if payload.classes & content.CONTENT:
-            self._take_content(t_ns, payload, reported)
+        if payload.ends and self.done_marker_ns is None:
+            self.done_marker_ns = t_ns
+        if payload.error is not None and self.error_ns is None:
+            self.error_ns, self.error_words = t_ns, whole_characters(payload.error)
+            self.error_type = payload.error_type
 
-    def _take_content(self, t_ns: int, payload: Payload, reported: int | None) -> None:
-        self.chunk_times_ns.append(t_ns)
-        self.chunk_tokens.append(self._tokens_of(payload, reported))
+    def _take_content(self, t_ns: int, payload: Payload) -> None:
         if self.first_content_ns is None:
             self.first_content_ns = t_ns
-        if payload.answer:
-            if self.first_visible_ns is None:
-                self.first_visible_ns = t_ns
-            for index, text in payload.answer.items():
-                self._answer.setdefault(index, []).append(text)
-        for index, text in payload.reasoning.items():
-            self._reasoning.setdefault(index, []).append(text)
-        self.refusal_text += payload.refusal
-        for choice, delta in payload.tool_calls:
-            call = self._tools.setdefault((choice, delta.index), ToolCall())
-            call.id = call.id or delta.id
-            call.name = call.name or delta.name
-            call.arguments += delta.arguments
+        if payload.reasoning and self.first_reasoning_ns is None:
+            self.first_reasoning_ns = t_ns
+        if payload.answer and self.first_visible_ns is None:
+            self.first_visible_ns = t_ns
+        self._said.take(payload)
+        self.chunk_tokens.append(self._tokens_of(payload))
+        self.chunk_times_ns.append(t_ns)
 
-    def _tokens_of(self, payload: Payload, reported: int | None) -> int | None:
+    def _tokens_of(self, payload: Payload) -> int | None:
         """Tokens of a content event: its ids, else growth of usage since the content event before it."""
-        before, self._usage_before = self._usage_before, reported
-        if payload.token_ids is not None:
-            return payload.token_ids
-        if reported is None or before is None or reported <= before:
-            return None
-        return reported - before
-
-    def _take_usage(self, usage: dict[str, Any]) -> int | None:
-        completion = _count_in(usage, "completion_tokens", "output_tokens")
-        if completion is not None:
-            self.usage_tokens = completion
-        prompt = _count_in(usage, "prompt_tokens", "input_tokens")
-        if prompt is not None:
-            self.prompt_tokens = prompt
-        details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
-        cached = _count_in(details, "cached_tokens") if isinstance(details, dict) else None
-        if cached is not None:
-            self.cached_tokens = cached
-        return completion
+        grown = None
+        if payload.usage is not None and payload.usage.completion is not None:
+            event = len(self.chunk_times_ns)
+            grown = self._usage.tokens_of_chunk(payload.usage.completion, event)
+        return payload.token_ids if payload.token_ids is not None else grown
 
     def _count(self, classes: int) -> None:
-        self.class_counts[classes] = self.class_counts.get(classes, 0) + 1
+        counts = self.class_counts
+        counts[classes] = counts.get(classes, 0) + 1
 
 
-def _count_in(usage: dict[str, Any], *names: str) -> int | None:
-    for name in names:
-        value = usage.get(name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-    return None
+def _nowhere(text: str) -> None:
+    """Takes the words of a template's payload while there is no template."""
 
 
-def _joined(parts: dict[int, list[str]]) -> str:
-    return "".join(parts[min(parts)]) if parts else ""
-
-
-def _is_whole(data: str) -> bool:
-    if data.strip() == _DONE:
-        return True
-    try:
-        json.loads(data)
-    except ValueError:
-        return False
-    return True
+def _has_choice(document: Any) -> bool:
+    return isinstance(document, dict) and bool(document.get("choices"))

@@ -1,5 +1,7 @@
 """The event stream standard, and that no split of the bytes changes what they say."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,8 +89,8 @@ def test_an_event_may_be_of_any_size() -> None:
 def test_what_the_end_cut_off_is_offered_and_not_dispatched() -> None:
     stream = EventStream()
 
-    assert stream.feed(b"data: a\n\ndata: [DONE]") == [ServerSentEvent("a")]
-    assert stream.pending() == ServerSentEvent("[DONE]")
+    assert stream.feed(b"data: a\n\ndata: [DONE]") == [ServerSentEvent(b"a")]
+    assert stream.pending() == ServerSentEvent(b"[DONE]")
     assert EventStream().pending() is None
 
 
@@ -125,3 +127,30 @@ def test_no_bytes_break_the_parser(raw: bytes) -> None:
     by_byte = events(*(raw[i : i + 1] for i in range(len(raw))))
 
     assert by_byte == events(raw)
+
+
+def test_id_and_retry_are_what_the_stream_last_said() -> None:
+    stream = EventStream()
+
+    stream.feed(b"id: 1\nretry: 250\ndata: a\n\nid: 2\nretry: soon\n")
+    assert (stream.last_id, stream.retry_ms) == ("1", 250)  # 2 waits for its blank line
+    stream.feed(b"\nid: 3\0\ndata: b\n\n")
+    assert stream.last_id == "2"
+
+
+def test_ten_megabytes_in_small_reads_take_time_in_proportion() -> None:
+    def seconds(size: int) -> float:
+        stream = EventStream()
+        piece = b"x" * 64
+        started = time.process_time()
+        stream.feed(b"data: a\n\ndata: ")
+        for _ in range(size // len(piece)):
+            stream.feed(piece)
+        (event,) = stream.feed(b"\n\n")
+        assert len(event.raw) == size
+        return time.process_time() - started
+
+    small = min(seconds(1_048_576) for _ in range(3))
+
+    # 10 times the bytes; time that grew with their square would be 100 times as much.
+    assert seconds(10_485_760) < 40 * small

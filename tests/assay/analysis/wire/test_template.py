@@ -1,0 +1,83 @@
+"""The quick way of reading an ordinary delta says exactly what the full way says."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from assay.analysis.wire import stream
+from assay.analysis.wire.attempt import Attempt
+from assay.analysis.wire.template import template_of
+from tests.fuzz.wire_invariants import answers, read
+
+RAW = b'{"choices":[{"index":0,"delta":{"content":"a"},"token_ids":[1]}]}'
+
+
+def chunk(text: str, ids: list[int] | None, **more: Any) -> bytes:
+    choice: dict[str, Any] = {"index": 0, "delta": {"content": text}} | more
+    if ids is not None:
+        choice["token_ids"] = ids
+    return b"data: " + json.dumps({"choices": [choice]}, ensure_ascii=False).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "match"),
+    [
+        (RAW, ("a", 1)),
+        (RAW.replace(b'"a"', b'" \xe6\x8e\xa8"').replace(b"[1]", b"[1, 2,3]"), (" 推", 3)),
+        (RAW.replace(b"[1]", b"[]"), ("a", 0)),
+        (RAW.replace(b'"a"', rb'"\n"'), None),  # an escape
+        (RAW.replace(b'"a"', b'""'), None),  # no content
+        (RAW.replace(b'"a"', b'"\xff"'), None),  # no UTF-8
+        (RAW.replace(b"[1]", b"[01]"), None),  # no JSON
+        (RAW.replace(b'"index":0', b'"index":1'), None),
+        (RAW + b" ", None),
+    ],
+)
+def test_only_text_and_ids_may_differ(raw: bytes, match: tuple[str, int] | None) -> None:
+    template = template_of(RAW, "a", 1)
+
+    assert template is not None
+    assert template.of_event(raw) == match
+    assert template.of_read(b"data: " + raw + b"\n\n") == match
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"choices":[{"delta":{"content":"a","reasoning":"b"}}]}',  # two texts
+        b'{"choices":[{"delta":{"content":"a"}},{"text":"a"}]}',
+        b'{"choices":[{"delta":{"content" : "a"}}]}',
+    ],
+)
+def test_a_payload_of_another_form_makes_no_template(raw: bytes) -> None:
+    assert template_of(raw, "a", None) is None
+
+
+_CHUNKS = st.one_of(
+    st.builds(
+        chunk,
+        st.one_of(st.text(max_size=5), st.sampled_from(["a", " b", "推", '"', "\n", ""])),
+        st.one_of(st.none(), st.lists(st.integers(0, 99), max_size=3)),
+    ),
+    st.builds(chunk, st.just("x"), st.none(), finish_reason=st.sampled_from([None, "stop"])),
+    st.sampled_from([b": ping\n\n", b"event: error\ndata: x\n\n", b"data: [DONE]\n\n"]),
+)
+
+
+@given(st.lists(_CHUNKS, min_size=1, max_size=20))
+@example([chunk("a", [1]), chunk("b", [2, 3]), b"event: error\n" + chunk("c", [4])])
+def test_the_quick_way_and_the_full_way_agree(chunks: list[bytes]) -> None:
+    quick = read(chunks)
+    full = _without_templates(chunks)
+
+    assert answers(quick) == answers(full)
+    assert list(quick.reply.chunk_times_ns) == list(full.reply.chunk_times_ns)
+
+
+def _without_templates(chunks: list[bytes]) -> Attempt:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream, "template_of", lambda raw, text, ids: None)
+        return read(chunks)
