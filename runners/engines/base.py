@@ -20,6 +20,17 @@ class LaunchPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """An engine that somebody else runs: reached at ``base_url``, never started and never stopped.
+
+    ``authorization_env`` names the variable whose value is sent as the bearer token.
+    """
+
+    base_url: str
+    authorization_env: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchContext:
     """Folders and ports a launch may use. All paths are absolute."""
 
@@ -50,8 +61,8 @@ class EngineAdapter(Protocol):
     def environment_problem(self, spec: Mapping[str, Any]) -> str | None:
         """What this machine lacks to start the pinned engine, with the command to get it; None if nothing."""
 
-    def launch(self, context: LaunchContext) -> LaunchPlan:
-        """The command line and environment, from typed settings alone."""
+    def launch(self, context: LaunchContext) -> LaunchPlan | Elsewhere:
+        """The command line and environment, from typed settings alone; or where it runs already."""
 
     def health_path(self) -> str:
         """A path that answers 200 when ready and generates nothing."""

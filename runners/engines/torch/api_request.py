@@ -67,22 +67,11 @@ def parse(
     kind: str, body: bytes, *, request: str, config: ServerConfig, text: ArtifactText
 ) -> Asked:
     """Raises ApiProblem naming the field, the value seen and the values allowed."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise ApiProblem(f"the body is not JSON: {error}", code="invalid_json") from error
-    if not isinstance(document, dict):
-        raise ApiProblem("the body is not a JSON object", code="invalid_json")
-    _check_unicode(document, body)
-    _check_model(document, config)
-    for field, neutral in NEUTRAL.items():
-        value = document.get(field)
-        if value is not None and value not in neutral:
-            raise _bad(field, value, f"{json.dumps(neutral[0])}, or leave it out")
+    document = checked_document(body, config, NEUTRAL)
     prompt = _chat(document, text) if kind == CHAT else _prompt(document, text)
     options = document.get("stream_options") or {}
     if not isinstance(options, dict):
-        raise _bad("stream_options", options, "an object")
+        raise bad("stream_options", options, "an object")
     call = Call(
         request=request,
         prompt=tuple(prompt),
@@ -100,6 +89,29 @@ def parse(
     )
 
 
+def checked_document(
+    body: bytes, config: ServerConfig, neutral: Mapping[str, tuple[Any, ...]]
+) -> dict[str, Any]:
+    """The body as an object of a model that is served, with nothing in it that cannot be honoured.
+
+    ``neutral`` holds, of each field that is known and not implemented, the values that change nothing.
+    """
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise ApiProblem(f"the body is not JSON: {error}", code="invalid_json") from error
+    if not isinstance(document, dict):
+        raise ApiProblem("the body is not a JSON object", code="invalid_json")
+    _check_unicode(document, body)
+    _check_model(document, config)
+    for field, unchanging in neutral.items():
+        value = document.get(field)
+        if value is not None and value not in unchanging:
+            said = f"{json.dumps(unchanging[0])}, or " if unchanging else ""
+            raise bad(field, value, f"{said}leave it out")
+    return document
+
+
 def _check_unicode(document: dict[str, Any], body: bytes) -> None:
     r"""JSON may escape half a surrogate pair (``\\ud800``), which is no text and no tokenizer takes."""
     if b"\\ud" not in body.lower():
@@ -113,7 +125,7 @@ def _check_unicode(document: dict[str, Any], body: bytes) -> None:
 def _check_model(document: Mapping[str, Any], config: ServerConfig) -> None:
     model = document.get("model")
     if not isinstance(model, str):
-        raise _bad("model", model, json.dumps(config.model_name))
+        raise bad("model", model, json.dumps(config.model_name))
     if model != config.model_name:
         raise ApiProblem(
             f"model {model!r} is not served here (allowed: {config.model_name!r})",
@@ -126,7 +138,7 @@ def _check_model(document: Mapping[str, Any], config: ServerConfig) -> None:
 def _chat(document: Mapping[str, Any], text: ArtifactText) -> list[int]:
     messages = document.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise _bad("messages", messages, "a list of at least one message")
+        raise bad("messages", messages, "a list of at least one message")
     plain = [_message(message, f"messages[{at}]") for at, message in enumerate(messages)]
     try:
         return text.encode_chat(plain)
@@ -136,15 +148,15 @@ def _chat(document: Mapping[str, Any], text: ArtifactText) -> list[int]:
 
 def _message(message: Any, where: str) -> dict[str, Any]:
     if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-        raise _bad(where, message, 'an object with "role" and "content"')
+        raise bad(where, message, 'an object with "role" and "content"')
     content = message.get("content")
     if isinstance(content, list):
         parts = [p.get("text") for p in content if isinstance(p, dict) and p.get("type") == "text"]
         if len(parts) != len(content) or not all(isinstance(p, str) for p in parts):
-            raise _bad(f"{where}.content", "a part that is not text", "parts of type text")
+            raise bad(f"{where}.content", "a part that is not text", "parts of type text")
         content = "".join(str(p) for p in parts)
     if not isinstance(content, str):
-        raise _bad(f"{where}.content", content, "text")
+        raise bad(f"{where}.content", content, "text")
     return message | {"content": content}
 
 
@@ -155,11 +167,11 @@ def _prompt(document: Mapping[str, Any], text: ArtifactText) -> list[int]:
     if isinstance(prompt, str) and prompt:
         return text.encode(prompt)
     if not isinstance(prompt, list) or not prompt:
-        raise _bad("prompt", prompt, "one non-empty text, or one list of token ids")
+        raise bad("prompt", prompt, "one non-empty text, or one list of token ids")
     for token in prompt:
         whole = isinstance(token, int) and not isinstance(token, bool)
         if not whole or not 0 <= token < text.vocabulary:
-            raise _bad("prompt", token, f"token ids from 0 to {text.vocabulary - 1}")
+            raise bad("prompt", token, f"token ids from 0 to {text.vocabulary - 1}")
     return prompt
 
 
@@ -171,7 +183,7 @@ def _max_tokens(kind: str, document: Mapping[str, Any], prompt: int, config: Ser
     if asked is None:
         asked = COMPLETIONS_DEFAULT_MAX_TOKENS if kind == COMPLETIONS else max(1, longest - prompt)
     if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-        raise _bad(name, asked, "a whole number from 1")
+        raise bad(name, asked, "a whole number from 1")
     if prompt + asked > longest:
         raise ApiProblem(
             f"the prompt has {prompt} tokens and {name} is {asked}: {prompt + asked} tokens can never fit "
@@ -188,12 +200,12 @@ def _sampling(document: Mapping[str, Any], config: ServerConfig) -> Sampling:
     top_k = document.get("top_k")
     top_k = defaults.top_k if top_k is None else top_k
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < -1:
-        raise _bad("top_k", top_k, "a whole number from 0 (all tokens)")
+        raise bad("top_k", top_k, "a whole number from 0 (all tokens)")
     seed = document.get("seed")
     if seed is None:
         seed = secrets.randbits(63)  # recorded with the request, so that it can be repeated
     if isinstance(seed, bool) or not isinstance(seed, int) or not -(2**63) <= seed < 2**63:
-        raise _bad("seed", seed, "a 64-bit whole number")
+        raise bad("seed", seed, "a 64-bit whole number")
     return Sampling(
         temperature=_number(document, "temperature", defaults.temperature, low=0.0, high=2.0),
         top_p=_number(document, "top_p", defaults.top_p, low=1e-6, high=1.0),
@@ -212,7 +224,7 @@ def _stop(document: Mapping[str, Any], config: ServerConfig) -> tuple[str, ...]:
     listed = [stop] if isinstance(stop, str) else stop
     good = isinstance(listed, list) and len(listed) <= 16
     if not good or not all(isinstance(text, str) and text for text in listed):
-        raise _bad("stop", stop, "a non-empty text or a list of up to 16 of them")
+        raise bad("stop", stop, "a non-empty text or a list of up to 16 of them")
     return tuple(listed)
 
 
@@ -223,7 +235,7 @@ def _number(
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise _bad(field, value, f"a number from {low:g} to {high:g}")
+        raise bad(field, value, f"a number from {low:g} to {high:g}")
     return float(value)
 
 
@@ -232,11 +244,12 @@ def _flag(document: Mapping[str, Any], field: str) -> bool:
     if value is None:
         return False
     if not isinstance(value, bool):
-        raise _bad(field, value, "true or false")
+        raise bad(field, value, "true or false")
     return value
 
 
-def _bad(field: str, seen: Any, allowed: str) -> ApiProblem:
+def bad(field: str, seen: Any, allowed: str) -> ApiProblem:
+    """The problem with one field, the value seen cut to what can be read."""
     shown = json.dumps(seen, ensure_ascii=False, default=str)
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
     return ApiProblem(f"{field}: {shown} (allowed: {allowed})", field=field, code="invalid_value")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from logging import Logger
 from typing import Any
 
-from runners.engines.torch import versions
+from runners.engines.torch import scoring_request, scoring_response, versions
 from runners.engines.torch.api_request import CHAT, COMPLETIONS, ApiProblem, Asked, parse
 from runners.engines.torch.api_response import DONE, Answer, sse
 from runners.engines.torch.artifact_text import ArtifactText
@@ -21,7 +21,7 @@ from runners.engines.torch.exchange import (
     Send,
     watch,
 )
-from runners.engines.torch.link import LoopLink, Lost
+from runners.engines.torch.link import Expired, LoopLink, Lost
 from runners.engines.torch.metrics import CONTENT_TYPE, Metrics
 from runners.engines.torch.settings import ServerConfig
 from runners.engines.torch.text import TextStream
@@ -29,6 +29,7 @@ from runners.protocol.events import EngineEvent
 
 _GONE = object()
 _ID_LIMIT = 200
+TIME_LIMIT = "request_timeout"
 Handler = Callable[[Exchange], Awaitable[None]]
 
 
@@ -54,6 +55,13 @@ class App:
             "/v1/chat/completions": CHAT,
             "/v1/completions": COMPLETIONS,
         }
+        self._scoring = {
+            "/v1/embeddings": scoring_request.EMBEDDINGS,
+            "/score": scoring_request.SCORE,
+            "/v1/score": scoring_request.SCORE,
+            "/rerank": scoring_request.RERANK,
+            "/v1/rerank": scoring_request.RERANK,
+        }
         self._routes: dict[tuple[str, str], Handler] = {
             ("GET", "/health"): self._health,
             ("GET", "/version"): self._version,
@@ -70,11 +78,14 @@ class App:
         t_ns = now_ns()
         method, path = scope["method"], scope["path"]
         kind = self._generating.get(path) if method == "POST" else None
-        request = _request_id(scope) if kind else None
+        scoring = self._scoring.get(path) if method == "POST" else None
+        request = _request_id(scope) if kind or scoring else None
         exchange = Exchange(receive, send, log=self._log, request=request, t_ns=t_ns)
         try:
             if kind:
                 await self._generate(exchange, kind)
+            elif scoring:
+                await self._score(exchange, scoring)
             elif handler := self._routes.get((method, path)):
                 await handler(exchange)
             else:
@@ -115,10 +126,7 @@ class App:
         stream = TextStream(self._text.tokenizer)
         while answer.finish_reason is None:
             item = await next_item()
-            if item is _GONE:
-                raise ClientGone
-            if isinstance(item, Lost):
-                await self._break(exchange, item.reason)
+            if not await self._is_output(exchange, item):
                 return
             output: Output = item
             text = output.text  # decoded by the loop where stop strings are watched for
@@ -129,6 +137,20 @@ class App:
             else:
                 answer.take(output.token, text, output.finish)
         await self._finish(exchange, answer)
+
+    async def _is_output(self, exchange: Exchange, item: Any) -> bool:
+        """Whether the loop sent a part of the answer; if it gave up instead, the client is told."""
+        if item is _GONE:
+            raise ClientGone
+        if isinstance(item, Lost):
+            await self._break(exchange, item.reason)
+            return False
+        if isinstance(item, Expired):
+            limit_s = self._config.settings.max_request_s
+            reason = f"the request timed out at the engine's own max_request_s of {limit_s:g} s"
+            await self._break(exchange, reason, code=TIME_LIMIT)
+            return False
+        return True
 
     async def _write_chunk(
         self, exchange: Exchange, answer: Answer, output: Output, text: str
@@ -147,6 +169,32 @@ class App:
             await exchange.answer(200, answer.whole())
         self._end(exchange, "completed", str(answer.finish_reason))
 
+    # Vectors and scores
+
+    async def _score(self, exchange: Exchange, kind: str) -> None:
+        exchange.note(EngineEvent.front_received, exchange.received_ns, path=kind)
+        body = await exchange.body()
+        self._check_state(exchange)
+        assert exchange.request is not None
+        asked = scoring_request.parse(
+            kind, body, request=exchange.request, config=self._config, text=self._text
+        )
+        inbox = self._link.submit_pooled(asked.call)
+        watcher = watch(exchange, inbox, _GONE)
+        try:
+            item = await inbox.get()
+            if await self._is_output(exchange, item):
+                model = self._config.model_name
+                reply = scoring_response.reply(asked, item.vectors, model=model)
+                await exchange.answer(200, reply)
+                self._end(exchange, "completed", "pooled")
+        except ClientGone:
+            self._link.cancel(asked.call.request)
+            raise
+        finally:
+            watcher.cancel()
+            self._link.close_inbox(asked.call.request)
+
     async def _refuse(self, exchange: Exchange, problem: ApiProblem) -> None:
         exchange.note(
             EngineEvent.rejected,
@@ -160,9 +208,9 @@ class App:
             await exchange.answer(problem.status, problem.body())
         self._end(exchange, "rejected", "rejected")
 
-    async def _break(self, exchange: Exchange, reason: str) -> None:
+    async def _break(self, exchange: Exchange, reason: str, *, code: str = "engine_failed") -> None:
         """Answer with an error: as an event where the stream has begun, else as a 500."""
-        problem = ApiProblem(reason, status=500, code="engine_failed")
+        problem = ApiProblem(reason, status=500, code=code)
         if exchange.gone_ns is not None:
             self._note_gone(exchange)
             return
@@ -264,7 +312,7 @@ class App:
             )
 
     async def _unknown(self, exchange: Exchange, method: str, path: str) -> None:
-        known = sorted({*(p for _, p in self._routes), *self._generating})
+        known = sorted({*(p for _, p in self._routes), *self._generating, *self._scoring})
         raise ApiProblem(
             f"{method} {path} is unknown (allowed: {', '.join(known)})",
             status=404,

@@ -29,6 +29,14 @@ class Call:
     sampling: Sampling
     stop: tuple[str, ...]
     ignore_eos: bool
+    pooled_into: str | None = (
+        None  # the request that this sequence is a text of; null when it generates
+    )
+
+    @property
+    def subject(self) -> str:
+        """The request that events name: the call itself, or the one that it is a text of."""
+        return self.pooled_into or self.request
 
     @property
     def longest(self) -> int:
@@ -47,6 +55,44 @@ def call_from_json(document: dict[str, Any]) -> Call:
         stop=tuple(document["stop"]),
         ignore_eos=document["ignore_eos"],
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledCall:
+    """A request for the vectors of its texts, each given as token ids."""
+
+    request: str
+    prompts: tuple[tuple[int, ...], ...]
+
+    @property
+    def prompt_tokens(self) -> int:
+        return sum(map(len, self.prompts))
+
+    def sequences(self) -> tuple[Call, ...]:
+        """One call for each text; it produces no token."""
+        return tuple(
+            Call(
+                request=f"{self.request}#{number}",
+                prompt=prompt,
+                max_tokens=0,
+                sampling=_NO_SAMPLING,
+                stop=(),
+                ignore_eos=True,
+                pooled_into=self.request,
+            )
+            for number, prompt in enumerate(self.prompts)
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+_NO_SAMPLING = Sampling(temperature=0.0, top_p=1.0, top_k=0, repetition_penalty=1.0, seed=0)
+
+
+def pooled_call_from_json(document: dict[str, Any]) -> PooledCall:
+    prompts = tuple(tuple(prompt) for prompt in document["prompts"])
+    return PooledCall(request=document["request"], prompts=prompts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

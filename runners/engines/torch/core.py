@@ -5,13 +5,14 @@ Knows no socket and no tensor: the model and the event log are passed in.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from tokenizers import Tokenizer
 
-from runners.engines.torch.calls import Call, Output, Stats
+from runners.engines.torch.calls import Call, Output, PooledCall, Stats
 from runners.engines.torch.events import now_ns
 from runners.engines.torch.kv_blocks import BlockPool
+from runners.engines.torch.pooled_requests import OpenPooled, PooledOutput
 from runners.engines.torch.scheduler import Plan, Running, Scheduler, Segment, block_change
 from runners.engines.torch.settings import EngineSettings
 from runners.engines.torch.text import StopWatch
@@ -21,6 +22,9 @@ from runners.protocol.events import EngineEvent
 class Model(Protocol):
     def run(self, segments: Sequence[Segment], pool: BlockPool) -> list[int]:
         """Compute the segments and return the next token of each one that ``emits``, in order."""
+
+    def pooled(self, sequence: str) -> list[float]:
+        """The vector of a sequence whose last token was computed."""
 
     def forget(self, request: str) -> None:
         """Drop what is kept for a request between steps."""
@@ -37,6 +41,7 @@ class Log(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
     outputs: list[Output]
+    pooled: list[PooledOutput]
     stats: Stats
 
 
@@ -73,6 +78,8 @@ class Core:
         self._log = log
         self._eos = frozenset(eos_token_ids)
         self._stops = _Stops(tokenizer=tokenizer)
+        self._pooled = OpenPooled()
+        self._limit_s = settings.max_request_s
         self._number = 0
 
     @property
@@ -81,10 +88,10 @@ class Core:
 
     @property
     def requests(self) -> list[str]:
-        return [entry.request for entry in (*self.scheduler.running, *self.scheduler.waiting)]
+        return list(self._by_request())
 
     def submit(self, call: Call, t_ns: int) -> None:
-        self.scheduler.add(call)
+        self.scheduler.add(call, t_ns)
         self._stops.begin(call)
         self._log.append(
             EngineEvent.queued,
@@ -96,19 +103,35 @@ class Core:
             waiting=len(self.scheduler.waiting),
         )
 
+    def submit_pooled(self, call: PooledCall, t_ns: int) -> None:
+        """Queue every text of the request; the last one to be done ends it."""
+        self._pooled.begin(call)
+        sequences = call.sequences()
+        for sequence in sequences:
+            self.scheduler.add(sequence, t_ns)
+        self._log.append(
+            EngineEvent.queued,
+            t_ns,
+            call.request,
+            prompt_tokens=call.prompt_tokens,
+            max_tokens=0,
+            sequences=len(sequences),
+            waiting=len(self.scheduler.waiting),
+        )
+
     def cancel(self, request: str, *, asked_ns: int) -> bool:
         """Drop a request between two steps, in any phase. False if it had ended before."""
-        entry = self.scheduler.find(request)
-        if entry is None:
+        entries = self._by_request().get(request)
+        if entries is None:
             return False
-        phase = "queued" if self.scheduler.is_waiting(entry) else entry.phase
-        released = self._drop(entry)
+        phase = self._phase(entries)
+        released = self._drop_all(request, entries)
         now = now_ns()
         self._log.append(
             EngineEvent.cancelled,
             now,
             request,
-            tokens_out=entry.answered,
+            tokens_out=entries[0].answered,
             phase=phase,
             reason="client disconnected",
             asked_ns=asked_ns,
@@ -116,15 +139,39 @@ class Core:
         self._log_release(request, released, now)
         return True
 
-    def fail_all(self, reason: str) -> None:
-        """Record every unfinished request as failed; for the end of the process."""
-        for entry in (*self.scheduler.running, *self.scheduler.waiting):
-            released = self._drop(entry)
+    def expire(self, t_ns: int) -> list[str]:
+        """Between two steps, end each request that has been here for longer than ``max_request_s``."""
+        if self._limit_s is None:
+            return []
+        oldest_ns = t_ns - round(self._limit_s * 1e9)
+        found = self._by_request()
+        late = {name: e for name, e in found.items() if e[0].queued_ns < oldest_ns}
+        for request, entries in late.items():
+            phase = self._phase(entries)
+            released = self._drop_all(request, entries)
             now = now_ns()
             self._log.append(
-                EngineEvent.failed, now, entry.request, reason=reason, tokens_out=entry.answered
+                EngineEvent.failed,
+                now,
+                request,
+                reason=f"time limit: max_request_s {self._limit_s:g}",
+                tokens_out=entries[0].answered,
+                phase=phase,
             )
-            self._log_release(entry.request, released, now)
+            self._log_release(request, released, now)
+        if late:
+            self._log.flush()
+        return list(late)
+
+    def fail_all(self, reason: str) -> None:
+        """Record every unfinished request as failed; for the end of the process."""
+        for request, entries in self._by_request().items():
+            released = self._drop_all(request, entries)
+            now = now_ns()
+            self._log.append(
+                EngineEvent.failed, now, request, reason=reason, tokens_out=entries[0].answered
+            )
+            self._log_release(request, released, now)
         self._log.flush()
 
     def step(self) -> StepResult | None:
@@ -143,7 +190,6 @@ class Core:
         for segment, context in zip(plan.segments, contexts, strict=True):
             segment.running.computed = context
             segment.running.reached = max(segment.running.reached, context)
-        emitted = {s.running.request for s in emitting}
         self._number += 1
         self._log.append(
             EngineEvent.iteration,
@@ -151,17 +197,7 @@ class Core:
             number=self._number,
             duration_ns=ended - started,
             plan_ns=forward - started,
-            requests=[
-                {
-                    "request": s.running.request,
-                    "tokens_in": s.count,
-                    "tokens_out": int(s.running.request in emitted),
-                    "context": context,
-                    "phase": s.phase,
-                    "recomputed": s.recomputed,
-                }
-                for s, context in zip(plan.segments, contexts, strict=True)
-            ],
+            requests=shares(plan.segments),
             running=len(self.scheduler.running),
             waiting=len(self.scheduler.waiting),
             held_by=plan.held_by,
@@ -171,6 +207,8 @@ class Core:
         outputs = [
             self._take(s.running, token, ended) for s, token in zip(emitting, tokens, strict=True)
         ]
+        pooling = [s.running for s in plan.segments if s.completes and not s.emits]
+        pooled = [done for entry in pooling if (done := self._take_pooled(entry, ended))]
         self._log.flush()
         stats = self.stats(
             prompt_tokens=sum(s.count for s in plan.segments if s.phase == "prefill"),
@@ -178,7 +216,7 @@ class Core:
             preempted=plan.preempted,
             duration_ns=ended - started,
         )
-        return StepResult(outputs=outputs, stats=stats)
+        return StepResult(outputs=outputs, pooled=pooled, stats=stats)
 
     def stats(
         self,
@@ -224,6 +262,40 @@ class Core:
             self._log_release(entry.request, released, now_ns())
         return Output(request=entry.request, token=token, text=text, finish=finish)
 
+    def _take_pooled(self, entry: Running, t_ns: int) -> PooledOutput | None:
+        """Take the vector of one text; end the request with its last one."""
+        request = entry.subject
+        output = self._pooled.take(request, entry.request, self._model.pooled(entry.request))
+        released = self._drop(entry)
+        if output is not None:
+            self._log.append(
+                EngineEvent.finished,
+                t_ns,
+                request,
+                reason="pooled",
+                prompt_tokens=self._pooled.by_request[request].call.prompt_tokens,
+                tokens_out=0,
+                sequences=len(output.vectors),
+            )
+            self._pooled.forget(request)
+        self._log_release(request, released, now_ns())
+        return output
+
+    def _by_request(self) -> dict[str, list[Running]]:
+        """Request -> its sequences that are still here, running ones first."""
+        found: dict[str, list[Running]] = {}
+        for entry in (*self.scheduler.running, *self.scheduler.waiting):
+            found.setdefault(entry.subject, []).append(entry)
+        return found
+
+    def _phase(self, entries: Sequence[Running]) -> str:
+        first = entries[0]
+        return "queued" if self.scheduler.is_waiting(first) else first.phase
+
+    def _drop_all(self, request: str, entries: Sequence[Running]) -> int:
+        self._pooled.forget(request)
+        return sum(self._drop(entry) for entry in entries)
+
     def _finish(self, entry: Running, token: int, watch: StopWatch | None) -> str | None:
         if watch is not None and watch.hit:
             return "stop"
@@ -238,9 +310,36 @@ class Core:
 
     def _log_actions(self, plan: Plan, t_ns: int) -> None:
         for action in plan.actions:
+            is_admission = action.event is EngineEvent.scheduled and not action.value["recompute"]
+            if is_admission and not self._pooled.is_first_admission(action.request):
+                continue
             self._log.append(action.event, t_ns, action.request, **action.value)
 
     def _log_release(self, request: str, blocks: int, t_ns: int) -> None:
         if blocks:
             change = block_change(self.pool, blocks, released=True)
             self._log.append(EngineEvent.kv_released, t_ns, request, **change)
+
+
+def shares(segments: Sequence[Segment]) -> list[dict[str, object]]:
+    """What a step did for each request, the sequences of one request together."""
+    found: dict[str, dict[str, Any]] = {}
+    for segment in segments:
+        share = found.setdefault(
+            segment.running.subject,
+            {
+                "request": segment.running.subject,
+                "tokens_in": 0,
+                "tokens_out": 0,
+                "context": 0,
+                "phase": segment.phase,
+                "recomputed": 0,
+            },
+        )
+        share["tokens_in"] += segment.count
+        share["tokens_out"] += int(segment.emits)
+        share["context"] += segment.start + segment.count
+        share["recomputed"] += segment.recomputed
+        if segment.running.call.pooled_into is not None:
+            share["sequences"] = share.get("sequences", 0) + 1
+    return list(found.values())

@@ -14,6 +14,7 @@ import torch
 
 from runners.engines.torch import attention_names, versions
 from runners.engines.torch.paged_cache import PagedCache
+from runners.engines.torch.pooling import STATED
 from runners.engines.torch.settings import ServerConfig
 from runners.protocol import host
 
@@ -61,6 +62,7 @@ def server_info(
             "scheduler": "token budget, chunked prefill, first in first out",
             "when_out_of_blocks": settings.when_out_of_blocks,
             "logits_vocabulary": model["vocabulary"],
+            "pooling": STATED,
         },
         "attention_gemm_backend": {
             "attention": model["attention"],

@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from runners.engines.torch.calls import Call, Output
+from runners.engines.torch.calls import Call, Output, PooledCall
 from runners.engines.torch.channel import encode
 from runners.engines.torch.metrics import Metrics
+from runners.engines.torch.pooled_requests import PooledOutput
 
 LINE_LIMIT_BYTES = 64 * 2**20
 
@@ -20,7 +21,12 @@ class Lost:
     reason: str
 
 
-Item = Output | Lost
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The loop ended the request at the engine's own time limit."""
+
+
+Item = Output | PooledOutput | Lost | Expired
 
 
 class LoopLink:
@@ -66,6 +72,13 @@ class LoopLink:
         self._send({"kind": "submit", "call": call.as_json()})
         return inbox
 
+    def submit_pooled(self, call: PooledCall) -> asyncio.Queue[Any]:
+        """Send a request for vectors to the loop; they arrive together in the returned inbox."""
+        inbox: asyncio.Queue[Any] = asyncio.Queue()
+        self._inboxes[call.request] = inbox
+        self._send({"kind": "submit_pooled", "call": call.as_json()})
+        return inbox
+
     def cancel(self, request: str) -> None:
         self._send({"kind": "cancel", "request": request})
 
@@ -94,8 +107,15 @@ class LoopLink:
             for request, token, text, finish in message["outputs"]:
                 if inbox := self._inboxes.get(request):
                     inbox.put_nowait(Output(request=request, token=token, text=text, finish=finish))
+            for request, vectors in message["pooled"]:
+                if inbox := self._inboxes.get(request):
+                    inbox.put_nowait(PooledOutput(request=request, vectors=vectors))
         elif kind == "cancelled":
             self._metrics.state(message["stats"])
+        elif kind == "expired":
+            self._metrics.state(message["stats"])
+            if inbox := self._inboxes.get(message["request"]):
+                inbox.put_nowait(Expired())
         elif kind == "reply":
             self._asked.pop(message["id"]).set_result(message)
         elif kind == "ready":

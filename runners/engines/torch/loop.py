@@ -21,7 +21,12 @@ import torch
 
 from runners.engines.torch import echoes, logs
 from runners.engines.torch.artifact_text import read_text
-from runners.engines.torch.calls import Call, Sampling, call_from_json
+from runners.engines.torch.calls import (
+    Call,
+    Sampling,
+    call_from_json,
+    pooled_call_from_json,
+)
 from runners.engines.torch.channel import END, LoopChannel
 from runners.engines.torch.core import Core
 from runners.engines.torch.events import EventLog, now_ns
@@ -146,6 +151,7 @@ class Loop:
         try:
             while self._ending is None:
                 self._take_messages()
+                self._expire()
                 self._step()
                 self.record_memory()
         except OSError as error:  # the front end's socket
@@ -170,6 +176,8 @@ class Loop:
         kind = message["kind"]
         if kind == "submit":
             self._core.submit(call_from_json(message["call"]), t_ns)
+        elif kind == "submit_pooled":
+            self._core.submit_pooled(pooled_call_from_json(message["call"]), t_ns)
         elif kind == "cancel":
             self._cancel(message["request"], t_ns)
         elif kind == "profile":
@@ -201,6 +209,11 @@ class Loop:
             reply["problem"] = str(error)
         self._channel.send(reply)
 
+    def _expire(self) -> None:
+        for request in self._core.expire(now_ns()):
+            stats = asdict(self._core.stats())
+            self._channel.send({"kind": "expired", "request": request, "stats": stats})
+
     def _step(self) -> None:
         result = self._core.step()
         if result is None:
@@ -209,6 +222,7 @@ class Loop:
             {
                 "kind": "step",
                 "outputs": [[o.request, o.token, o.text, o.finish] for o in result.outputs],
+                "pooled": [[o.request, o.vectors] for o in result.pooled],
                 "stats": asdict(result.stats),
             }
         )

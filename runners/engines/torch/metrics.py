@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 PREFIX = "assay_torch"
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
-OUTCOMES = ("stop", "length", "cancelled", "failed", "rejected")
+OUTCOMES = ("stop", "length", "pooled", "cancelled", "failed", "rejected")
 # Seconds: a decode step of a small model takes tens of milliseconds, a long prompt chunk hundreds.
 BUCKETS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 10)
 

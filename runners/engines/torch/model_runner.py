@@ -9,6 +9,7 @@ from torch.profiler import record_function
 from runners.engines.torch.kv_blocks import BlockPool
 from runners.engines.torch.model import head_size
 from runners.engines.torch.paged_cache import PagedCache, flat_batch
+from runners.engines.torch.pooling import Pooler
 from runners.engines.torch.sampling import Sampler
 from runners.engines.torch.scheduler import Segment
 from runners.engines.torch.settings import EngineSettings
@@ -21,6 +22,7 @@ class ModelRunner:
         self._head = model.lm_head
         self._dtype: torch.dtype = getattr(torch, settings.dtype)
         self._sampler = Sampler()
+        self._pooler = Pooler()
         self.cache = PagedCache(
             layers=config.num_hidden_layers,
             blocks=settings.kv_blocks,
@@ -35,8 +37,13 @@ class ModelRunner:
         emitting = [segment.running for segment in segments if segment.emits]
         return self._sampler.next_tokens(emitting, logits) if emitting else []
 
+    def pooled(self, sequence: str) -> list[float]:
+        """The vector of a sequence whose last token was computed."""
+        return self._pooler.vector(sequence)
+
     def forget(self, request: str) -> None:
         self._sampler.forget(request)
+        self._pooler.forget(request)
 
     @torch.inference_mode()
     def logits(self, segments: Sequence[Segment], pool: BlockPool) -> torch.Tensor:
@@ -49,6 +56,9 @@ class ModelRunner:
                 use_cache=False,
                 step=batch.layout,
             ).last_hidden_state
+            self._pooler.add(segments, batch.first_rows, hidden[0])
+            if not len(batch.last_rows):
+                return torch.empty(0)
             logits: torch.Tensor = self._head(hidden[0].index_select(0, batch.last_rows))
         return logits
 

@@ -93,6 +93,7 @@ class FlatBatch:
     input_ids: torch.Tensor  # (1, tokens)
     positions: torch.Tensor  # (1, tokens)
     last_rows: torch.Tensor  # rows of the emitting segments, in the order of ``segments``
+    first_rows: dict[str, int]  # sequence -> the row at which its segment begins
     layout: StepLayout
 
 
@@ -123,6 +124,7 @@ def flat_batch(
         input_ids=torch.tensor([ids]),
         positions=torch.tensor([positions]),
         last_rows=torch.tensor(rows, dtype=torch.long),
+        first_rows=first_row,
         layout=StepLayout(
             cache=cache,
             slots=torch.tensor(slots),

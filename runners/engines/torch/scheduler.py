@@ -27,6 +27,7 @@ class Running:
 
     call: Call
     tokens: list[int]  # prompt, then answer
+    queued_ns: int = 0
     computed: int = 0
     reached: int = 0
     preemptions: int = 0
@@ -34,6 +35,10 @@ class Running:
     @property
     def request(self) -> str:
         return self.call.request
+
+    @property
+    def subject(self) -> str:
+        return self.call.subject
 
     @property
     def pending(self) -> int:
@@ -50,7 +55,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """``count`` tokens of one request from position ``start``. ``emits``: its last logits give a token."""
+    """``count`` tokens of one sequence from position ``start``. ``emits``: its last logits give a token."""
 
     running: Running
     start: int
@@ -59,8 +64,13 @@ class Segment:
     recomputed: int
 
     @property
-    def emits(self) -> bool:
+    def completes(self) -> bool:
+        """Whether all tokens that there are have then been computed."""
         return self.start + self.count == len(self.running.tokens)
+
+    @property
+    def emits(self) -> bool:
+        return self.completes and self.running.call.pooled_into is None
 
     @property
     def token_ids(self) -> list[int]:
@@ -69,7 +79,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """Something the scheduler did, as it goes into the event log."""
+    """Something the scheduler did, as it goes into the event log: under the request, not the sequence."""
 
     event: EngineEvent
     request: str
@@ -97,8 +107,8 @@ class Scheduler:
         self._token_budget = token_budget
         self._reserving = when_out_of_blocks == "wait"
 
-    def add(self, call: Call) -> Running:
-        entry = Running(call=call, tokens=list(call.prompt))
+    def add(self, call: Call, t_ns: int = 0) -> Running:
+        entry = Running(call=call, tokens=list(call.prompt), queued_ns=t_ns)
         self.waiting.append(entry)
         return entry
 
@@ -138,7 +148,7 @@ class Scheduler:
             plan.actions.append(
                 Action(
                     event=EngineEvent.scheduled,
-                    request=entry.request,
+                    request=entry.subject,
                     value={
                         "running": len(self.running),
                         "waiting": len(self.waiting),
@@ -197,13 +207,13 @@ class Scheduler:
         victim.preemptions += 1
         plan.preempted += 1
         plan.actions.append(
-            Action(event=EngineEvent.preempted, request=victim.request, value=value)
+            Action(event=EngineEvent.preempted, request=victim.subject, value=value)
         )
         plan.actions.append(self._blocks(EngineEvent.kv_released, victim, released))
 
     def _blocks(self, event: EngineEvent, entry: Running, count: int) -> Action:
         value = block_change(self.pool, count, released=event is EngineEvent.kv_released)
-        return Action(event=event, request=entry.request, value=value)
+        return Action(event=event, request=entry.subject, value=value)
 
 
 def block_change(pool: BlockPool, count: int, *, released: bool) -> dict[str, Any]:

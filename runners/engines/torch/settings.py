@@ -4,6 +4,7 @@ The adapter writes it as JSON into the scratch folder; nothing else configures t
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ class EngineSettings:
     max_length: int
     when_out_of_blocks: str
     threads: int
+    max_request_s: float | None = None  # from queued to finished; then the engine gives up
 
     @property
     def kv_tokens(self) -> int:
@@ -103,6 +105,7 @@ def engine_settings(declared: Mapping[str, Any]) -> EngineSettings:
         max_length=_count(declared, "max_length"),
         when_out_of_blocks=_choice(declared, "when_out_of_blocks", OUT_OF_BLOCKS),
         threads=_count(declared, "threads"),
+        max_request_s=_optional_seconds(declared, "max_request_s"),
     )
     if settings.token_budget < settings.max_batch:
         raise refused(
@@ -134,6 +137,17 @@ def _choice(declared: Mapping[str, Any], name: str, allowed: tuple[str, ...]) ->
     if value not in allowed:
         raise refused(f"engine.settings.{name}", value, ", ".join(allowed))
     return value
+
+
+def _optional_seconds(declared: Mapping[str, Any], name: str) -> float | None:
+    value = declared.get(name)
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:
+        allowed = "a number of seconds above 0, or null for no limit"
+        raise refused(f"engine.settings.{name}", str(value), allowed)
+    return float(value)
 
 
 def _count(declared: Mapping[str, Any], name: str) -> int:

@@ -11,15 +11,24 @@ from typing import Any
 import pytest
 
 from runners.catalogue import ENGINES
-from runners.engines.base import EngineAdapter, EvidenceContext, LaunchContext
+from runners.engines.base import (
+    Elsewhere,
+    EngineAdapter,
+    EvidenceContext,
+    LaunchContext,
+    LaunchPlan,
+)
 from runners.protocol.documents import IDENTITY_ITEMS
 from runners.protocol.events import EvidenceStrength
+from tests.runners.engines.openai_endpoint import declared
 from tests.runners.engines.torch.launched import spec
 
 HEAVY = ("torch", "transformers", "vllm", "sglang", "tensorrt_llm")
 # One declaration for each engine, of its own groups; a new engine adds its line.
-SPECS: Mapping[str, Any] = {"torch": spec}
+SPECS: Mapping[str, Any] = {"openai_endpoint": declared.spec, "torch": spec}
+ELSEWHERE = ("openai_endpoint",)  # reached, never launched
 every_engine = pytest.mark.parametrize("key", sorted(ENGINES))
+every_launched_engine = pytest.mark.parametrize("key", sorted(set(ENGINES) - set(ELSEWHERE)))
 
 
 def adapter_of(key: str) -> EngineAdapter:
@@ -95,22 +104,34 @@ def test_a_profile_that_can_be_started_can_be_stopped(key: str) -> None:
             assert isinstance(body, Mapping)
 
 
-@every_engine
-def test_a_launch_is_a_list_of_arguments_with_absolute_files(key: str, tmp_path: Path) -> None:
-    declared = SPECS[key]()
-    files = {entry["path"]: tmp_path / entry["path"] for entry in declared["artifact"]["files"]}
-
-    plan = adapter_of(key).launch(
+def launch(key: str, folder: Path) -> LaunchPlan | Elsewhere:
+    document = SPECS[key]()
+    files = {entry["path"]: folder / entry["path"] for entry in document["artifact"]["files"]}
+    return adapter_of(key).launch(
         LaunchContext(
-            spec=declared,
+            spec=document,
             artifact_files=files,
-            bundle=tmp_path / "bundle",
-            scratch=tmp_path,
+            bundle=folder / "bundle",
+            scratch=folder,
             port=8999,
             execution_id="execution-1",
         )
     )
 
+
+@pytest.mark.parametrize("key", ELSEWHERE)
+def test_an_engine_elsewhere_is_a_url_and_starts_nothing(key: str, tmp_path: Path) -> None:
+    plan = launch(key, tmp_path)
+
+    assert plan == Elsewhere(base_url="http://127.0.0.1:8999", authorization_env=None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@every_launched_engine
+def test_a_launch_is_a_list_of_arguments_with_absolute_files(key: str, tmp_path: Path) -> None:
+    plan = launch(key, tmp_path)
+
+    assert isinstance(plan, LaunchPlan)
     assert not isinstance(plan.command, str)
     assert all(isinstance(part, str) and part for part in plan.command)
     assert plan.base_url.endswith(":8999")
@@ -120,12 +141,12 @@ def test_a_launch_is_a_list_of_arguments_with_absolute_files(key: str, tmp_path:
     assert plan.events_file is None or plan.clock_domain is not None
 
 
-@every_engine
+@every_launched_engine
 def test_another_version_than_the_declared_one_is_an_environment_problem(key: str) -> None:
-    declared = SPECS[key]()
-    declared["engine"]["version"] = "0.0.1"
+    document = SPECS[key]()
+    document["engine"]["version"] = "0.0.1"
 
-    problem = adapter_of(key).environment_problem(declared)
+    problem = adapter_of(key).environment_problem(document)
 
     assert problem is not None
     assert "0.0.1" in problem

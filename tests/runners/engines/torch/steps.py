@@ -60,6 +60,7 @@ class FakeModel:
     slots: dict[int, int] = field(default_factory=dict)
     steps: list[list[tuple[str, int]]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
+    sums: dict[str, list[int]] = field(default_factory=dict)
 
     def run(self, segments: Sequence[Segment], pool: BlockPool) -> list[int]:
         self.steps.append([(s.running.request, s.count) for s in segments])
@@ -68,13 +69,25 @@ class FakeModel:
             table = pool.table(segment.running.request)
             for offset, token in enumerate(segment.token_ids):
                 self.slots[self._slot(table, segment.start + offset)] = token
+            self._pool(segment)
             if segment.emits:
                 stored = range(segment.start + segment.count)
                 answers.append(next_token([self.slots[self._slot(table, at)] for at in stored]))
         return answers
 
+    def pooled(self, sequence: str) -> list[float]:
+        """[tokens seen, their sum]: enough to tell a lost or doubled chunk from a whole text."""
+        seen = self.sums[sequence]
+        return [float(len(seen)), float(sum(seen))]
+
     def forget(self, request: str) -> None:
         self.forgotten.append(request)
+        self.sums.pop(request, None)
+
+    def _pool(self, segment: Segment) -> None:
+        if segment.running.call.pooled_into is not None:
+            before = self.sums.get(segment.running.request, []) if segment.start else []
+            self.sums[segment.running.request] = before + segment.token_ids
 
     def _slot(self, table: Sequence[int], at: int) -> int:
         return table[at // self.block_tokens] * self.block_tokens + at % self.block_tokens
@@ -106,6 +119,7 @@ class Rig:
     model: FakeModel
     events: Events
     tokens: dict[str, list[int]] = field(default_factory=dict)
+    vectors: dict[str, list[list[float]]] = field(default_factory=dict)
     finished: dict[str, str] = field(default_factory=dict)
 
     def submit(self, *calls: Call) -> None:
@@ -118,6 +132,9 @@ class Rig:
             self.tokens.setdefault(output.request, []).append(output.token)
             if output.finish:
                 self.finished[output.request] = output.finish
+        for pooled in result.pooled if result else ():
+            assert pooled.request not in self.vectors
+            self.vectors[pooled.request] = pooled.vectors
 
     def drain(self, limit: int = 10_000) -> None:
         for _ in range(limit):

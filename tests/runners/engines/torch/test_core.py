@@ -144,3 +144,32 @@ def test_at_the_end_every_open_request_gets_its_last_event() -> None:
     assert made.core.idle
     made.core.pool.check()
     assert made.core.pool.used == 0
+
+
+@pytest.mark.req("8.07")
+def test_the_time_limit_ends_each_late_request_in_whatever_phase_and_frees_its_blocks() -> None:
+    """Limit 1 s. At 1.5 s those of 0 s and 0.1 s are late, one running and one still waiting; 0.6 s is not."""
+    made = rig(max_batch=2, max_request_s=1.0)
+    for name, queued_s in (("old", 0.0), ("young", 0.6), ("queued", 0.1)):
+        made.core.submit(call(name, [1, 2, 3], 50), round(queued_s * 1e9))
+    made.step()  # the first two run, the third waits
+
+    late = made.core.expire(round(1.5e9))
+
+    assert sorted(late) == ["old", "queued"]
+    ends = {row["request"]: row for row in made.events.of("failed")}
+    assert {row["reason"] for row in ends.values()} == {"time limit: max_request_s 1"}
+    assert (ends["old"]["phase"], ends["queued"]["phase"]) == ("decode", "queued")
+    assert made.core.requests == ["young"]
+    released = {row["request"] for row in made.events.of("kv_released")}
+    assert released == {row["request"] for row in made.events.of("kv_taken")} - {"young"}
+    made.drain()
+    assert made.tokens["young"] == answer([1, 2, 3], 50)  # its neighbours' end changed nothing
+    assert made.core.pool.used == 0
+
+
+def test_without_a_time_limit_nothing_ends_by_itself() -> None:
+    made = rig()
+    made.core.submit(call("old", [1], 2), 0)
+
+    assert made.core.expire(10**18) == []

@@ -43,7 +43,7 @@ def test_tokens_go_to_the_request_they_belong_to() -> None:
     async def use(link: LoopLink, other: socket.socket) -> list[Output]:
         inbox = link.submit(call("a", [1], 2))
         outputs = [["b", 7, None, None], ["a", 9, None, "length"]]
-        other.sendall(encode({"kind": "step", "outputs": outputs, "stats": STATS}))
+        other.sendall(encode({"kind": "step", "outputs": outputs, "pooled": [], "stats": STATS}))
         other.shutdown(socket.SHUT_WR)
         await link.serve()
         return [inbox.get_nowait() for _ in range(inbox.qsize())]

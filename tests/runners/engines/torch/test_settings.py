@@ -32,6 +32,8 @@ def test_the_declared_settings_are_taken_as_they_are() -> None:
         ({"max_batch": 0}, r"engine\.settings\.max_batch: 0 \(allowed: a whole number from 1\)"),
         ({"kv_blocks": 1.5}, r"engine\.settings\.kv_blocks: 1\.5"),
         ({"threads": True}, r"engine\.settings\.threads: True"),
+        ({"max_request_s": 0}, r"max_request_s: 0 \(allowed: a number of seconds above 0, or null"),
+        ({"max_request_s": "1 s"}, r"max_request_s: 1 s"),
         ({"token_budget": 4}, r"token_budget: 4 \(allowed: at least max_batch \(8\)"),
         ({"when_out_of_blocks": "swap"}, r"swap \(allowed: wait, preempt\)"),
         ({"maxbatch": 3}, r"engine\.settings\.maxbatch: unknown \(allowed: weights, dtype,"),
