@@ -7,7 +7,6 @@ once more onto the root schema and each group's own schema, so that no key or ty
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from experiments.composition_errors import ODD_ERRORS, no_such_node, refusal
 from experiments.errors import Finding, Refusal, refuse
 from experiments.key_findings import missing_field, unknown_key
 from experiments.overrides import Cell, cells
-from experiments.plain import forbidden
+from experiments.plain import forbidden, plain
 from experiments.schema import fields
 from experiments.schema.engine import ENGINE_SCHEMAS
 from experiments.schema.root import RootConfig
@@ -87,7 +86,7 @@ def _one(cell: Cell, groups: Mapping[str, Collection[str]], studies: Path | None
     assert isinstance(document, dict)
     assert isinstance(picked, dict)
     return Composed(
-        document=_typed(_plain(document)),
+        document=_typed(plain(document)),
         overrides=cell.overrides,
         choices={g: str(picked[g]) for g in groups if picked.get(g) is not None},
         moved=cell.moved,
@@ -138,16 +137,6 @@ def _typed(document: dict[str, Any]) -> dict[str, Any]:
     ]
     if missing:
         raise Refusal([missing_field(path) for path in sorted(missing)])
-    whole = _plain(OmegaConf.to_container(merged, resolve=False))
-    whole["engine"] = _plain(OmegaConf.to_container(typed, resolve=False))
+    whole = plain(OmegaConf.to_container(merged, resolve=False))
+    whole["engine"] = plain(OmegaConf.to_container(typed, resolve=False))
     return dict(whole)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    return value

@@ -98,9 +98,16 @@ def _fields(
     caps: CapsReached | None,
 ) -> Iterator[FieldComparison]:
     ours, theirs = _by_path(left), _by_path(right)
+    unknown = tuple(
+        f"{leaf.path}." for side in (ours, theirs) for leaf in side.values() if _unknown(leaf)
+    )
     for path in dict.fromkeys([*ours, *theirs]):
         a, b = ours.get(path), theirs.get(path)
-        if _is_null_node(a, path, theirs) or _is_null_node(b, path, ours):
+        if path.startswith(unknown):
+            continue  # a part that one side does not know is compared as a whole
+        if not any(leaf is not None and _unknown(leaf) for leaf in (a, b)) and (
+            _is_null_node(a, path, theirs) or _is_null_node(b, path, ours)
+        ):
             continue
         yield _field(path, a, b, declared, caps)
 
@@ -108,6 +115,10 @@ def _fields(
 def _by_path(document: Mapping[str, Any]) -> dict[str, Leaf]:
     skipped = (Role.context, Role.reading)
     return {leaf.path: leaf for leaf in leaves(document) if leaf.role not in skipped}
+
+
+def _unknown(leaf: Leaf) -> bool:
+    return leaf.null_unknown and leaf.value is None
 
 
 def _is_null_node(leaf: Leaf | None, path: str, other: Mapping[str, Leaf]) -> bool:
@@ -128,7 +139,7 @@ def _field(
     unknown = [
         side
         for side, leaf in (("left", left), ("right", right))
-        if leaf is not None and leaf.null_unknown and leaf.value is None
+        if leaf is not None and _unknown(leaf)
     ]
     verdict, note = Verdict.same, ""
     if unknown:

@@ -76,5 +76,10 @@ def artifact_digest(artifact: Mapping[str, Any]) -> str:
     return _digest(key_document(artifact, ArtifactConfig))
 
 
+def tools_digest(definitions: Sequence[Mapping[str, Any]]) -> str:
+    """sha256 (hex) of tool definitions in their order, apart from any template that may expand them."""
+    return hashlib.sha256(canonical(list(definitions))).hexdigest()
+
+
 def _digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(document)).hexdigest()

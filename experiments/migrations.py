@@ -13,7 +13,60 @@ from experiments.schema.root import SCHEMA_VERSION
 
 Step = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
-STEPS: Mapping[int, Step] = MappingProxyType({})
+# What version 2 added, by its place, at the value that runs of version 1 had.
+ADDED_IN_2: Mapping[str, Any] = MappingProxyType(
+    {
+        "boundary.hops": [],
+        "boundary.segments": [],
+        "device.interconnect": None,
+        "engine.parallel": {"data": 1, "tensor": 1, "pipeline": 1, "expert": 1},
+        "engine.settings.max_request_s": None,
+        "load.timeouts.between_reads_s": None,
+        "load.burstiness": None,
+        "load.processes": 1,
+        "load.ramp": None,
+        "load.retry.backoff_max_s": None,
+        "load.retry.budget_ratio": None,
+        "load.retry.deadline_s": None,
+        "load.retry.retry_after": "ignore",
+        "load.stages": [],
+        "load.stop": {
+            "max_duration_s": None,
+            "max_requests": None,
+            "max_errors": None,
+            "max_error_share": None,
+            "error_share_after": 20,
+            "saturation": None,
+        },
+        "load.think_cv": None,
+        "load.think_time": "constant",
+        "load.trace": None,
+        "evidence.calibrate_client": False,
+        "workload.cancel": None,
+        "workload.cancel_share": 0.0,
+        "workload.session": None,
+        "workload.branching": None,
+        "workload.tool_use": None,
+        "workload.reasoning": None,
+        "workload.structured": None,
+        "workload.media": [],
+        "workload.file": None,
+        "workload.input_lengths": None,
+        "workload.output_lengths": None,
+        "workload.shared_prefixes": 1,
+        "workload.scoring": None,
+        "workload.disjoint": "run",  # every run of a study had the same prompts
+    }
+)
+
+
+def _to_2(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    for place, value in ADDED_IN_2.items():
+        document = _with(document, place.split("."), value)
+    return document
+
+
+STEPS: Mapping[int, Step] = MappingProxyType({1: _to_2})
 
 
 def migrate(
@@ -43,3 +96,9 @@ def migrate(
         version += 1
         document = {**step(document), "schema_version": version}
     return document
+
+
+def _with(document: Mapping[str, Any], keys: list[str], value: Any) -> Mapping[str, Any]:
+    key, *inner = keys
+    added = _with(document.get(key, {}), inner, value) if inner else document.get(key, value)
+    return {**document, key: added}

@@ -1,10 +1,22 @@
 """Declarations are plain data: nothing in them is looked up elsewhere or made into an object."""
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from typing import Any
 
 INTERPOLATION = "${"
 INSTANTIATION = ("_target_", "_args_", "_partial_", "_recursive_", "_convert_")
+
+
+def plain(value: Any) -> Any:
+    """The same tree with text keys, and each choice as its own text."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    return value
 
 
 def forbidden(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:

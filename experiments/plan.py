@@ -11,7 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.checks import artifact, contract, engine, load, precision, workload
+from experiments.checks import (
+    artifact,
+    boundary,
+    contract,
+    engine,
+    load,
+    parallel,
+    precision,
+    processes,
+    prompts,
+    workload,
+)
 from experiments.checks.policy import Policy
 from experiments.composed import Composed
 from experiments.errors import Finding, Refusal, refuse
@@ -98,8 +109,12 @@ def check(document: Mapping[str, Any], *, policy: Policy = DEFAULT_POLICY) -> li
         *artifact.check(document["artifact"], policy),
         *precision.check(document["artifact"]["precision"]),
         *engine.check(document, policy),
+        *parallel.check(document),
         *workload.check(document),
-        *load.check(document),
+        *prompts.check(document, policy),
+        *load.check(document, policy),
+        *processes.check(document["load"]),
+        *boundary.check(document),
         *contract.check(document),
     ]
 

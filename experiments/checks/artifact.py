@@ -12,11 +12,21 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 FOLDER_REVISION = re.compile(r"sha256:[0-9a-f]{64}")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+PARTS = ("config", "precision", "tokenizer", "chat_template")
 POSITIVE_CONFIG = ("L", "d_model", "h", "h_kv", "d_head", "d_ff", "V", "max_length")
 
 
 def check(artifact: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
     """Everything that is wrong with an artifact's pins, files, configuration and parent."""
+    if artifact["source"]["kind"] == "endpoint":
+        yield from _unseen(artifact)
+        return
+    if unsaid := [part for part in PARTS if artifact[part] is None]:
+        for part in unsaid:
+            yield _needed(
+                f"artifact.{part}", "null", "described whole; only an endpoint's is unknown"
+            )
+        return
     yield from _source(artifact, policy)
     yield from _files(artifact["files"])
     yield from _config(artifact["config"])
@@ -24,13 +34,18 @@ def check(artifact: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
     yield from _reproducibility(artifact["reproducibility"])
     for item in ("tokenizer", "chat_template"):
         yield from _sha256(f"artifact.{item}.sha256", artifact[item]["sha256"])
-    if artifact["tools"]["names"] or artifact["tools"]["sha256"] is not None:
-        yield Finding(
-            field="artifact.tools",
-            seen=", ".join(artifact["tools"]["names"]) or str(artifact["tools"]["sha256"]),
-            allowed="no tools",
-            remedy="This client sends no tool definitions, so declaring some would name an input never sent.",
-        )
+
+
+def _unseen(artifact: Mapping[str, Any]) -> Iterator[Finding]:
+    """Nobody has seen what an endpoint serves, so nothing may be stated of it."""
+    for key in ("revision", "parent", "files", *PARTS):
+        if artifact[key]:
+            yield Finding(
+                field=f"artifact.{key}",
+                seen="declared",
+                allowed="null (files: none), because artifact.source.kind is endpoint",
+                remedy="Declare the artifact by its own source to have prompts counted by its tokenizer.",
+            )
 
 
 def _source(artifact: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
@@ -65,10 +80,7 @@ def _package(source: Mapping[str, Any], revision: str) -> Iterator[Finding]:
 
 def _folder(path: str | None, policy: Policy) -> Iterator[Finding]:
     roots = ", ".join(policy.artifact_roots) or "none configured"
-    inside = path is not None and any(
-        PurePosixPath(path).is_relative_to(root) for root in policy.artifact_roots
-    )
-    if not inside or ".." in PurePosixPath(str(path)).parts:
+    if path is None or not policy.allows_file(path):
         yield Finding(
             field="artifact.source.path",
             seen=str(path),

@@ -1,5 +1,6 @@
 """Is the engine pinned, reachable by the installation's rules, and consistent with the artifact?"""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from experiments.errors import Finding
 
 VERSION = re.compile(r"\d+(\.\d+)+([.+-]?[0-9A-Za-z]+)*")
 IMAGE_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 TORCH_DTYPES = ("float32", "bfloat16", "float16")
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535
 
@@ -17,7 +19,10 @@ LOWEST_PORT, HIGHEST_PORT = 1024, 65535
 def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
     """Everything that is wrong with ``engine`` and ``device``, alone or beside the artifact."""
     engine = document["engine"]
-    if not VERSION.fullmatch(str(engine["version"])):
+    is_endpoint = engine["key"] == "openai_endpoint"
+    if not (is_endpoint and engine["version"] is None) and not VERSION.fullmatch(
+        str(engine["version"])
+    ):
         yield _finding(
             "engine.version", engine["version"], "one exact version", "A range or a name can move."
         )
@@ -33,7 +38,16 @@ def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
         yield _finding("device.kind", document["device"]["kind"], "cpu, cuda", "Name the kind.")
     if document["device"]["count"] < 1:
         yield _finding("device.count", document["device"]["count"], "at least 1", "Ask for one.")
-    if engine["key"] == "torch":
+    if is_endpoint:
+        yield from _endpoint(engine)
+    elif document["artifact"]["source"]["kind"] == "endpoint":
+        yield _finding(
+            "artifact.source.kind",
+            "endpoint",
+            "hf, package, folder",
+            f"Only openai_endpoint serves an unknown artifact; {engine['key']} needs a pinned one.",
+        )
+    elif engine["key"] == "torch":
         yield from _torch(engine["settings"], document["artifact"]["precision"])
 
 
@@ -64,10 +78,33 @@ def _url(url: str | None, policy: Policy) -> Iterator[Finding]:
         yield _finding("engine.environment.url", seen, allowed, remedy)
 
 
+def _endpoint(engine: Mapping[str, Any]) -> Iterator[Finding]:
+    kind, settings = engine["environment"]["kind"], engine["settings"]
+    if kind != "url":
+        yield _finding(
+            "engine.environment.kind", kind, "url", "An endpoint is reached, never launched."
+        )
+    if not str(settings["model"]).strip():
+        yield _finding("engine.settings.model", "empty", "a model's name", "See its /v1/models.")
+    variable = settings["authorization_env"]
+    if variable is not None and not ENVIRONMENT_NAME.fullmatch(str(variable)):
+        # what stands there may be the key itself: it is not repeated
+        yield _finding(
+            "engine.settings.authorization_env",
+            "no name of an environment variable",
+            "null, or a name such as API_KEY",
+            "Name the variable that holds the key, never the key.",
+        )
+
+
 def _torch(settings: Mapping[str, Any], precision: Mapping[str, Any]) -> Iterator[Finding]:
     for key in ("max_batch", "token_budget", "block_tokens", "kv_blocks", "max_length", "threads"):
         if settings[key] < 1:
             yield _finding(f"engine.settings.{key}", settings[key], "at least 1", "Raise it.")
+    limit = settings["max_request_s"]
+    if limit is not None and not 0 < limit < math.inf:
+        allowed = "a number of seconds above 0, or null"
+        yield _finding("engine.settings.max_request_s", limit, allowed, "Use null for no limit.")
     if settings["token_budget"] < settings["max_batch"]:
         yield _finding(
             "engine.settings.token_budget",

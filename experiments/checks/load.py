@@ -4,71 +4,79 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from experiments.checks import load_limits, load_profiles
+from experiments.checks.policy import Policy
 from experiments.errors import Finding
 
 MAX_CONCURRENCY = 100_000
+# The fields that pace a load, and which of them each kind uses; the others stay null (stages: none).
+PACING = ("concurrency", "rate_per_s", "burstiness", "ramp", "stages", "trace")
+USES: Mapping[str, tuple[str, ...]] = {
+    "closed": ("concurrency",),
+    "constant": ("rate_per_s",),
+    "poisson": ("rate_per_s",),
+    "gamma": ("rate_per_s", "burstiness"),
+    "burst": (),
+    "ramp": ("ramp",),
+    "staged": ("stages",),
+    "trace": ("trace",),
+}
 
 
-def check(document: Mapping[str, Any]) -> Iterator[Finding]:
-    """Everything that is wrong with ``load``, and with ``contract`` and ``evidence`` beside it."""
+def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
+    """Everything that is wrong with ``load``, and with ``evidence`` beside it."""
     load = document["load"]
-    yield from _closed(load) if load["kind"] == "closed" else _open(load)
-    for key in ("think_time_s", "drain_s"):
-        if load[key] < 0:
-            yield _wrong(f"load.{key}", load[key], "0 or above", "Time cannot run backwards.")
-    if load["max_send_lag_s"] <= 0:
-        yield _wrong("load.max_send_lag_s", load["max_send_lag_s"], "above 0", "Say the limit.")
-    for key, value in load["timeouts"].items():
-        if value is not None and value <= 0:
-            remedy = "Use null for no time-out."
-            yield _wrong(f"load.timeouts.{key}", value, "above 0, or null", remedy)
-    yield from _retry(load["retry"], document["contract"])
+    yield from _pacing(load)
+    yield from load_profiles.check(document, policy)
+    yield from _thinking(load)
+    yield from load_limits.check(load, document["contract"])
     yield from _evidence(document["evidence"])
 
 
-def _closed(load: Mapping[str, Any]) -> Iterator[Finding]:
-    concurrency = load["concurrency"]
-    if load["rate_per_s"] is not None:
-        yield _wrong(
-            "load.rate_per_s",
-            load["rate_per_s"],
-            "null in a closed loop",
-            "A closed loop has no rate of its own; use load=constant or load=poisson for a rate.",
-        )
-    if concurrency is None or not 1 <= concurrency <= MAX_CONCURRENCY:
+def _pacing(load: Mapping[str, Any]) -> Iterator[Finding]:
+    kind, uses = str(load["kind"]), USES[str(load["kind"])]
+    here = {"closed": "in a closed loop", "staged": "with load.kind staged"}
+    for name in PACING:
+        if name not in uses and load[name] not in (None, []):
+            seen = "declared" if isinstance(load[name], Mapping | list) else load[name]
+            remedy = f"It belongs to load kinds {', '.join(k for k in USES if name in USES[k])}."
+            yield _wrong(
+                f"load.{name}", seen, f"null {here.get(kind, f'in an open loop ({kind})')}", remedy
+            )
+    concurrency, rate = load["concurrency"], load["rate_per_s"]
+    if "concurrency" in uses and (concurrency is None or not 1 <= concurrency <= MAX_CONCURRENCY):
         yield _wrong(
             "load.concurrency", concurrency, f"1 to {MAX_CONCURRENCY}", "Say how many workers send."
         )
-
-
-def _open(load: Mapping[str, Any]) -> Iterator[Finding]:
-    rate = load["rate_per_s"]
-    if load["concurrency"] is not None:
-        yield _wrong(
-            "load.concurrency",
-            load["concurrency"],
-            f"null in an open loop ({load['kind']})",
-            "An open loop does not wait for answers; use load=closed for a fixed concurrency.",
-        )
-    if rate is None or not math.isfinite(rate) or rate <= 0:
+    if "rate_per_s" in uses and not _above_zero(rate):
         yield _wrong("load.rate_per_s", rate, "a number above 0", "Say how many requests a second.")
-    if load["think_time_s"] != 0:
-        yield _wrong(
-            "load.think_time_s", load["think_time_s"], "0 in an open loop", "Only workers think."
-        )
+    if "burstiness" in uses and not _above_zero(load["burstiness"]):
+        remedy = "It is the shape of the gaps: 1 is a Poisson process, less comes in bursts."
+        yield _wrong("load.burstiness", load["burstiness"], "a number above 0", remedy)
 
 
-def _retry(retry: Mapping[str, Any], contract: Mapping[str, Any]) -> Iterator[Finding]:
-    if retry["count"] < 0 or retry["backoff_s"] < 0 or not 0 <= retry["jitter"] <= 1:
-        allowed = "count and backoff_s from 0, jitter from 0 to 1"
-        yield _wrong("load.retry", dict(retry), allowed, "Correct the retry rule.")
-    if retry["count"] > 0 and not contract["retry_allowed"]:
-        yield _wrong(
-            "load.retry.count",
-            retry["count"],
-            "0, because contract.retry_allowed is false",
-            "Allow retries in the contract or send none.",
-        )
+def _thinking(load: Mapping[str, Any]) -> Iterator[Finding]:
+    think_s, kind, cv = load["think_time_s"], load["think_time"], load["think_cv"]
+    if not 0 <= think_s < math.inf:
+        yield _wrong("load.think_time_s", think_s, "0 or above", "Time cannot run backwards.")
+    elif think_s and not is_closed(load):
+        yield _wrong("load.think_time_s", think_s, "0 in an open loop", "Only workers think.")
+    if kind != "constant" and not think_s:
+        yield _wrong("load.think_time", kind, "constant without a think time", "Give a mean.")
+    if kind == "lognormal" and not _above_zero(cv):
+        yield _wrong("load.think_cv", cv, "above 0 with lognormal think times", "Say the spread.")
+    if kind != "lognormal" and cv is not None:
+        yield _wrong("load.think_cv", cv, f"null with {kind} think times", "Leave it out.")
+
+
+def is_closed(load: Mapping[str, Any]) -> bool:
+    """A closed loop by workers, or stages of them."""
+    stages = load["stages"] if load["kind"] == "staged" else ()
+    return bool(load["kind"] == "closed" or any(s["concurrency"] is not None for s in stages))
+
+
+def _above_zero(value: float | None) -> bool:
+    return value is not None and 0 < value < math.inf
 
 
 def _evidence(evidence: Mapping[str, Any]) -> Iterator[Finding]:

@@ -38,9 +38,9 @@ GRANULARITIES = ("tensor", "channel", "token", "block", "none")
 SCALED_BELOW_BITS = 16
 
 
-def check(precision: Mapping[str, Any]) -> Iterator[Finding]:
-    """Everything that is missing from or contradicts itself in the four precisions of an artifact."""
-    for name, described in precision.items():
+def check(precision: Mapping[str, Any] | None) -> Iterator[Finding]:
+    """Everything that is missing from or contradicts itself in the four precisions; null has none."""
+    for name, described in (precision or {}).items():
         yield from _one(f"artifact.precision.{name}", described)
 
 

@@ -1,21 +1,14 @@
 """Can the workload be sent as declared, and does every request fit the model and the engine?"""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
+from experiments.checks import structures
+from experiments.checks.shape import Shape
 from experiments.errors import Finding
 
 MAX_REQUESTS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """The lengths of one kind of request, in tokens, and the fields that declare them."""
-
-    field: str
-    input_tokens: int
-    output_tokens: int
 
 
 def shapes(document: Mapping[str, Any]) -> list[Shape]:
@@ -36,7 +29,11 @@ def shapes(document: Mapping[str, Any]) -> list[Shape]:
         if sent:
             tokens = (owner[f"{prefix}input_tokens"], owner[f"{prefix}output_tokens"])
             found.append(Shape(field=field, input_tokens=tokens[0], output_tokens=tokens[1]))
-    return found
+    if workload["call_type"] != "generation":  # each text alone must fit; nothing is produced
+        longest = max((workload["scoring"] or {}).get("query_tokens", 0), 1)
+        query = Shape(field="workload.scoring.query_tokens", input_tokens=longest, output_tokens=0)
+        return [replace(shape, output_tokens=0) for shape in (*found, query)]
+    return found + structures.longest(workload)
 
 
 def check(document: Mapping[str, Any]) -> Iterator[Finding]:
@@ -45,26 +42,29 @@ def check(document: Mapping[str, Any]) -> Iterator[Finding]:
     yield from _supported(workload)
     yield from _counts(workload)
     yield from _cases(workload["cases"])
+    yield from _cancels(workload)
     yield from _sampling(workload)
     yield from _texts(workload)
+    yield from structures.check(document)
     settings = document["engine"]["settings"]
     limits = {
-        "artifact.config.max_length": document["artifact"]["config"]["max_length"],
+        "artifact.config.max_length": (document["artifact"]["config"] or {}).get("max_length"),
         "engine.settings.max_length": settings.get("max_length"),
     }
+    least = 1 if workload["call_type"] == "generation" else 0
     for shape in shapes(document):
-        yield from _fits(shape, limits, settings)
+        yield from _fits(shape, limits, settings, least_output=least)
 
 
 def _supported(workload: Mapping[str, Any]) -> Iterator[Finding]:
-    driven = {"structure": "single_turn", "call_type": "generation", "context_location": "client"}
+    driven = {"context_location": "client"}
     for key, value in driven.items():
         if workload[key] != value:
             yield Finding(
                 field=f"workload.{key}",
                 seen=workload[key],
                 allowed=value,
-                remedy="This client drives single-turn generation; other structures are not sent.",
+                remedy="This client keeps the context on its own side.",
             )
 
 
@@ -87,18 +87,31 @@ def _cases(cases: list[Mapping[str, Any]]) -> Iterator[Finding]:
     for name in sorted({n for n in names if names.count(n) > 1}):
         yield _wrong("workload.cases", f"{name} twice", "each case name once")
     for index, case in enumerate(cases):
-        rule = case["cancel"]
-        if rule is None:
-            continue
-        field = f"workload.cases.{index}.cancel"
-        chunks, after_s = rule["after_chunks"], rule["after_s"]
-        if (chunks is None) == (after_s is None):
-            yield _wrong(field, rule, "either after_chunks or after_s")
-        elif after_s is not None and after_s <= 0:
-            yield _wrong(f"{field}.after_s", after_s, "above 0")
-        elif chunks is not None and not 0 < chunks < case["output_tokens"]:
-            limit = f"1 to {case['output_tokens'] - 1}, under its output_tokens"
-            yield _wrong(f"{field}.after_chunks", chunks, limit)
+        if case["cancel"] is not None:
+            field = f"workload.cases.{index}.cancel"
+            yield from _cancel_rule(field, case["cancel"], case["output_tokens"])
+
+
+def _cancels(workload: Mapping[str, Any]) -> Iterator[Finding]:
+    share, rule = workload["cancel_share"], workload["cancel"]
+    if not 0 <= share <= 1:
+        yield _wrong("workload.cancel_share", share, "0 to 1")
+    if (share > 0) != (rule is not None):
+        allowed = "a rule with a share above 0, or neither"
+        yield _wrong("workload.cancel", rule, allowed)
+    if rule is not None:
+        yield from _cancel_rule("workload.cancel", rule, workload["output_tokens"])
+
+
+def _cancel_rule(field: str, rule: Mapping[str, Any], output_tokens: int) -> Iterator[Finding]:
+    chunks, after_s = rule["after_chunks"], rule["after_s"]
+    if (chunks is None) == (after_s is None):
+        yield _wrong(field, rule, "either after_chunks or after_s")
+    elif after_s is not None and after_s <= 0:
+        yield _wrong(f"{field}.after_s", after_s, "above 0")
+    elif chunks is not None and not 0 < chunks < output_tokens:
+        limit = f"1 to {output_tokens - 1}, under its output_tokens"
+        yield _wrong(f"{field}.after_chunks", chunks, limit)
 
 
 def _sampling(workload: Mapping[str, Any]) -> Iterator[Finding]:
@@ -112,9 +125,10 @@ def _sampling(workload: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _texts(workload: Mapping[str, Any]) -> Iterator[Finding]:
     texts = workload["texts"]
-    if workload["prompt_source"] == "synthetic":
+    if workload["prompt_source"] != "text":
         if texts:
-            yield _wrong("workload.texts", f"{len(texts)} texts", "none with synthetic prompts")
+            seen, source = f"{len(texts)} texts", workload["prompt_source"]
+            yield _wrong("workload.texts", seen, f"none with {source} prompts")
         return
     if len(set(texts)) < workload["requests"]:
         allowed = f"at most {len(set(texts))}, the number of different workload.texts"
@@ -126,14 +140,18 @@ def _texts(workload: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _fits(
-    shape: Shape, limits: Mapping[str, int | None], settings: Mapping[str, Any]
+    shape: Shape,
+    limits: Mapping[str, int | None],
+    settings: Mapping[str, Any],
+    *,
+    least_output: int,
 ) -> Iterator[Finding]:
-    if shape.input_tokens < 1 or shape.output_tokens < 1:
+    if shape.input_tokens < 1 or shape.output_tokens < least_output:
         # The warm-up's lengths stand beside it: workload.warmup_input_tokens.
         joint = "_" if shape.field == "workload.warmup" else "."
-        for name in ("input_tokens", "output_tokens"):
-            if (count := getattr(shape, name)) < 1:
-                yield _wrong(f"{shape.field}{joint}{name}", count, "at least 1")
+        for name, least in (("input_tokens", 1), ("output_tokens", least_output)):
+            if (count := getattr(shape, name)) < least:
+                yield _wrong(f"{shape.field}{joint}{name}", count, f"at least {least}")
         return
     total = shape.input_tokens + shape.output_tokens
     seen = f"{shape.input_tokens} input + {shape.output_tokens} output = {total} tokens"

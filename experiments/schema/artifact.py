@@ -7,13 +7,20 @@ Everything here is verified against the bytes on disk before an engine starts.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from experiments.schema.roles import context_field, key_field, unknown_field
+from experiments.schema.roles import (
+    MISSING,
+    context_field,
+    key_field,
+    unknown_field,
+    unknown_part,
+)
 
 
 class SourceKind(StrEnum):
     hf = "hf"
     package = "package"
     folder = "folder"
+    endpoint = "endpoint"  # nobody has seen the bytes: whatever an endpoint elsewhere serves
 
 
 class ReproducibilityLevel(StrEnum):
@@ -32,6 +39,7 @@ class ArtifactSource:
     ``hf``: ``repository`` and a 40-hex commit sha as ``artifact.revision``.
     ``package``: ``package``, ``version``, ``wheel_sha256`` and ``path`` inside it.
     ``folder``: ``path`` below an allowed root; the revision is the hash of its sorted file list.
+    ``endpoint``: not known; revision, files, config, precision, tokenizer and template are null or empty.
     """
 
     kind: SourceKind = key_field()
@@ -189,15 +197,15 @@ class Reproducibility:
 @dataclass
 class ArtifactConfig:
     name: str = context_field()
-    revision: str = key_field()
+    revision: str | None = unknown_field(MISSING)
     license: str = context_field("")
     source: ArtifactSource = key_field(ArtifactSource)
     parent: ArtifactParent | None = key_field(None)
     files: list[WeightFile] = key_field(list)
-    config: ModelConfig = key_field(ModelConfig)
-    precision: Precisions = key_field(Precisions)
-    tokenizer: TokenizerIdentity = key_field(TokenizerIdentity)
-    chat_template: ChatTemplateIdentity = key_field(ChatTemplateIdentity)
+    config: ModelConfig | None = unknown_part(ModelConfig)
+    precision: Precisions | None = unknown_part(Precisions)
+    tokenizer: TokenizerIdentity | None = unknown_part(TokenizerIdentity)
+    chat_template: ChatTemplateIdentity | None = unknown_part(ChatTemplateIdentity)
     tools: ToolDefinitions = key_field(ToolDefinitions)
     generation: GenerationConfig = key_field(GenerationConfig)
     reproducibility: Reproducibility = key_field(Reproducibility)

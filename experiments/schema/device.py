@@ -18,4 +18,5 @@ class DeviceConfig:
     name: str = key_field()
     kind: str = key_field()  # cpu | cuda
     count: int = key_field(1)
+    interconnect: str | None = key_field(None)  # what ties several devices; null: there is one
     placement: Placement = key_field(Placement)

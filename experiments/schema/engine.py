@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from experiments.schema.parallel import Parallel
 from experiments.schema.roles import context_field, key_field, unknown_field, variable_field
 
 
@@ -60,13 +61,30 @@ class TorchSettings:
     max_length: int = variable_field(4096)
     when_out_of_blocks: OutOfBlocks = variable_field(OutOfBlocks.preempt)
     threads: int = variable_field(2)
+    # The engine's own limit from queued to finished, checked between steps; null: none.
+    max_request_s: float | None = variable_field(None)
+
+
+@dataclass
+class EndpointSettings:
+    """An OpenAI-style endpoint that somebody else runs.
+
+    ``model`` is the name that requests ask for. ``authorization_env`` names the environment variable whose
+    value is sent as the bearer token; the value itself is recorded nowhere. Few endpoints allow
+    ``return_token_ids``.
+    """
+
+    model: str = key_field()
+    authorization_env: str | None = context_field(None)
+    return_token_ids: bool = key_field(False)
 
 
 @dataclass
 class EngineConfig:
     key: str = key_field()
-    version: str = key_field()
+    version: str | None = key_field()
     environment: EngineEnvironment = key_field(EngineEnvironment)
+    parallel: Parallel = key_field(Parallel)
     reuse: Reuse = key_field(Reuse.fresh)
     ready_timeout_s: float = context_field(180.0)
     stop_timeout_s: float = context_field(10.0)
@@ -80,4 +98,22 @@ class TorchEngineConfig(EngineConfig):
     settings: TorchSettings = key_field(TorchSettings)
 
 
-ENGINE_SCHEMAS: dict[str, type[EngineConfig]] = {"torch": TorchEngineConfig}
+def _elsewhere() -> EngineEnvironment:
+    return EngineEnvironment(kind=EnvironmentKind.url)
+
+
+@dataclass
+class EndpointEngineConfig(EngineConfig):
+    """``version`` null: whatever runs there. A declared one must be the one that the endpoint states."""
+
+    key: str = key_field("openai_endpoint")
+    version: str | None = unknown_field()
+    environment: EngineEnvironment = key_field(_elsewhere)
+    ready_timeout_s: float = context_field(10.0)
+    settings: EndpointSettings = key_field(EndpointSettings)
+
+
+ENGINE_SCHEMAS: dict[str, type[EngineConfig]] = {
+    "openai_endpoint": EndpointEngineConfig,
+    "torch": TorchEngineConfig,
+}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from experiments.schema.roles import key_field
+from experiments.schema.roles import context_field, key_field
 
 
 class Content(StrEnum):
@@ -27,5 +27,7 @@ class EvidenceConfig:
     scrape_interval_s: float = key_field(0.5)
     telemetry_interval_s: float = key_field(0.5)
     anchor_interval_s: float = key_field(1.0)
+    # Before the run, a second or two against a mock that stamps its own writes; see docs/load-client.md.
+    calibrate_client: bool = context_field(True)
     stream_limit_bytes: int = key_field(256 * 2**20)
     trace: TraceConfig = key_field(TraceConfig)

@@ -5,8 +5,8 @@
 ``context``  is recorded for the reader (names, notes); it enters no digest.
 ``reading``  is observed, never declared; it never keys anything.
 
-A null means "none here" (no cancel rule, no expert layers) unless the field was made by ``unknown_field``:
-then it means "not known", and unknown never equals unknown.
+A null means "none here" (no cancel rule, no expert layers) unless the field was made by ``unknown_field`` or
+``unknown_part``: then it means "not known", and unknown never equals unknown.
 """
 
 from dataclasses import field
@@ -31,9 +31,14 @@ def variable_field(default: Any = MISSING) -> Any:
     return _field(Role.variable, default)
 
 
-def unknown_field() -> Any:
+def unknown_field(default: Any = None) -> Any:
     """A key whose value may not be known: null is unknown, a gap, and is never filled."""
-    return field(default=None, metadata={"role": Role.key.value, "null": "unknown"})
+    return field(default=default, metadata={"role": Role.key.value, "null": "unknown"})
+
+
+def unknown_part(schema: Any) -> Any:
+    """A part that is declared whole, or null: then nothing of it is known."""
+    return field(default_factory=schema, metadata={"role": Role.key.value, "null": "unknown"})
 
 
 def context_field(default: Any = MISSING) -> Any:

@@ -14,7 +14,7 @@ from experiments.schema.roles import context_field, key_field
 from experiments.schema.study import StudyConfig
 from experiments.schema.workload import WorkloadConfig
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass

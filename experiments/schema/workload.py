@@ -3,7 +3,22 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from experiments.schema.prompts import (
+    Disjoint,
+    LengthRule,
+    PromptFile,
+    PromptSource,
+    ScoringRule,
+)
 from experiments.schema.roles import context_field, key_field, variable_field
+from experiments.schema.structures import (
+    BranchRule,
+    MediaItem,
+    ReasoningRule,
+    SessionRule,
+    StructuredRule,
+    ToolRule,
+)
 
 
 class Structure(StrEnum):
@@ -28,14 +43,12 @@ class ContextLocation(StrEnum):
     kv_reuse = "kv_reuse"
 
 
-class PromptSource(StrEnum):
-    synthetic = "synthetic"
-    text = "text"
-
-
 class Endpoint(StrEnum):
     chat = "chat"
     completions = "completions"
+    embeddings = "embeddings"
+    rerank = "rerank"
+    score = "score"
 
 
 @dataclass
@@ -61,7 +74,10 @@ class WorkloadConfig:
     """``input_tokens`` and ``output_tokens`` are per request; input is exact after template and tokenizer.
 
     With ``prompt_source: text`` each entry of ``texts`` is sent once, in order, and ``input_tokens`` is the
-    most that one of them may take. ``shared_prefix_tokens`` counts tokens of the message's own content.
+    most that one of them may take; likewise with ``file``, and with lengths drawn by ``input_lengths`` and
+    ``output_lengths``. ``shared_prefix_tokens`` counts tokens of the message's own content; of
+    ``shared_prefixes`` different ones each request has one, drawn from the seed. ``scoring`` belongs to
+    embedding, rerank and score, which produce no tokens: their ``output_tokens`` is 0.
     """
 
     name: str = context_field()
@@ -81,7 +97,22 @@ class WorkloadConfig:
     top_k: int = key_field(0)
     stop: list[str] = key_field(list)
     cases: list[ArchiveCase] = key_field(list)
+    # The share of the load's requests that their client gives up, and by which rule; drawn from the seed.
+    cancel_share: float = variable_field(0.0)
+    cancel: CancelRule | None = key_field(None)
     warmup_requests: int = key_field(2)
     warmup_input_tokens: int = key_field(32)
     warmup_output_tokens: int = key_field(8)
     seed: int = key_field(0)
+    session: SessionRule | None = key_field(None)
+    branching: BranchRule | None = key_field(None)
+    tool_use: ToolRule | None = key_field(None)
+    reasoning: ReasoningRule | None = key_field(None)
+    structured: StructuredRule | None = key_field(None)
+    media: list[MediaItem] = key_field(list)
+    file: PromptFile | None = key_field(None)
+    input_lengths: LengthRule | None = key_field(None)
+    output_lengths: LengthRule | None = key_field(None)
+    shared_prefixes: int = variable_field(1)
+    scoring: ScoringRule | None = key_field(None)
+    disjoint: Disjoint = key_field(Disjoint.cells)

@@ -384,3 +384,75 @@ def test_a_boundary_says_how_replies_are_buffered_at_three_points(point: str) ->
 def test_where_context_lives_and_how_a_session_is_built_are_named(path: str, values: str) -> None:
     with pytest.raises(Refusal, match=f"allowed: {values}"):
         compose([STUDY, f"workload.{path}=somewhere"])
+
+
+SEGMENT = {
+    "name": "gateway",
+    "introduced_by": "platform team",
+    "configured_by": "platform team",
+    "upgraded_by": "platform team",
+    "measurable_alone": True,
+    "regression_owner": "release owner",
+}
+
+
+@pytest.mark.req("2.03")
+@pytest.mark.parametrize(
+    "field", ["introduced_by", "configured_by", "upgraded_by", "regression_owner"]
+)
+def test_a_segment_says_who_answers_for_it(field: str) -> None:
+    assert list(findings("boundary.segments", [SEGMENT])) == []
+
+    found = findings("boundary.segments", [{**SEGMENT, field: " "}])
+
+    assert list(found) == [f"boundary.segments.0.{field}"]
+
+
+@pytest.mark.req("2.03")
+def test_whether_a_segment_can_be_measured_alone_cannot_be_left_out() -> None:
+    partly = {k: v for k, v in SEGMENT.items() if k != "measurable_alone"}
+    text = ",".join(f"{k}: {v}" for k, v in partly.items())
+
+    with pytest.raises(Refusal, match="measurable_alone"):
+        plan([compose([STUDY, f"boundary.segments=[{{{text}}}]"])])
+
+
+@pytest.mark.forbids
+@pytest.mark.req("2.05")
+@pytest.mark.parametrize("name", ["other", "Others", "misc", "external"])
+def test_an_external_dependency_is_never_a_remainder(name: str) -> None:
+    row = {"name": name, "mocked": False, "fixed_delay_s": None}
+
+    found = findings("boundary.external_dependencies", [row])
+
+    assert list(found) == ["boundary.external_dependencies.0.name"]
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"name": "search", "mocked": False, "fixed_delay_s": 0.1}, "0.fixed_delay_s"),
+        ({"name": "search", "mocked": True, "fixed_delay_s": -1.0}, "0.fixed_delay_s"),
+        ({"name": " ", "mocked": True, "fixed_delay_s": None}, "0.name"),
+    ],
+)
+def test_a_dependency_is_declared_without_contradiction(row: dict[str, Any], field: str) -> None:
+    assert list(findings("boundary.external_dependencies", [row])) == [
+        f"boundary.external_dependencies.{field}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("share", "rule", "field"),
+    [
+        (0.5, None, "workload.cancel"),
+        (0.0, {"after_chunks": 3, "after_s": None}, "workload.cancel"),
+        (1.5, {"after_chunks": 3, "after_s": None}, "workload.cancel_share"),
+        (0.5, {"after_chunks": None, "after_s": -1.0}, "workload.cancel.after_s"),
+        (0.5, {"after_chunks": 10**6, "after_s": None}, "workload.cancel.after_chunks"),
+    ],
+)
+def test_a_share_of_cancels_has_its_rule(share: float, rule: Any, field: str) -> None:
+    document = changed(changed(example(), "workload.cancel_share", share), "workload.cancel", rule)
+
+    assert [f.field for f in check(document)] == [field]

@@ -105,7 +105,7 @@ def test_context_does_not_enter_the_digest(path: str, value: Any) -> None:
         ("boundary.buffering", {"gateway": "nginx, buffered"}),
         ("load.connection_reuse", False),
         ("workload.context_location", "kv_reuse"),
-        ("schema_version", 2),
+        ("schema_version", 3),
     ],
 )
 def test_what_identifies_a_run_enters_the_digest(path: str, value: Any) -> None:

@@ -1,6 +1,8 @@
 """An older declaration is carried to the present schema version by pure steps."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ from experiments.identity import spec_digest
 from experiments.migrations import STEPS, migrate
 from experiments.schema.root import SCHEMA_VERSION
 from tests.experiments.declarations import changed, example
+
+DATA = Path(__file__).parents[1] / "data" / "specs"
 
 
 def add_colour(document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -29,6 +33,14 @@ def test_the_present_version_is_left_as_it_is() -> None:
 
 def test_there_is_a_step_from_every_earlier_version() -> None:
     assert set(STEPS) == set(range(1, SCHEMA_VERSION))
+
+
+def test_a_declaration_of_version_1_becomes_what_is_composed_today() -> None:
+    stored = json.loads((DATA / "version_1.json").read_text(encoding="utf-8"))
+
+    assert migrate(stored) == example(
+        "evidence.calibrate_client=false", "workload.disjoint=run"
+    )
 
 
 def test_steps_are_applied_one_after_the_other() -> None:

@@ -136,5 +136,5 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_a_group_file_that_a_study_chooses_and_that_is_not_there_is_named(tmp_path: Path) -> None:
     studies = folder(tmp_path, study__mine=MINE.replace("burst", "brst"), load__burst=BURST)
 
-    assert "load: brst (allowed: burst, closed" in refused(studies)
+    assert "load: brst (allowed: at_once, burst, closed" in refused(studies)
     assert "Did you mean burst?" in refused(studies)
