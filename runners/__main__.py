@@ -51,7 +51,24 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PID",
         help="end the run, sealed as lost, when this process is gone; may be given more than once",
     )
+    execute.add_argument(
+        "--calibrations",
+        type=Path,
+        metavar="DIR",
+        help="keep calibrations of the load client here, to be used again by later runs",
+    )
     execute.set_defaults(verb=_execute)
+
+    perform = verbs.add_parser("perform", help="prepare and execute, in one process")
+    perform.add_argument("request", type=Path, help="JSON of a RunRequest")
+    perform.add_argument("out", type=Path, help="folder to create")
+    perform.add_argument("--watch", type=int, action="append", default=[], metavar="PID")
+    perform.add_argument("--calibrations", type=Path, metavar="DIR")
+    perform.set_defaults(verb=_perform)
+
+    shard = verbs.add_parser("drive-shard", help="one of several client processes of a run")
+    shard.add_argument("config", type=Path)
+    shard.set_defaults(verb=_drive_shard)
 
     reap = verbs.add_parser("reap", help="seal a dead execution from what it left")
     reap.add_argument("out", type=Path)
@@ -78,9 +95,20 @@ def _prepare(arguments: argparse.Namespace) -> int:
 
 def _execute(arguments: argparse.Namespace) -> int:
     session = importlib.import_module("runners.session")
-    result = session.execute(arguments.out, watched=arguments.watch)
+    result = session.execute(
+        arguments.out, watched=arguments.watch, calibrations=arguments.calibrations
+    )
     sys.stdout.write(result.line() + "\n")
     return int(result.exit_code)
+
+
+def _perform(arguments: argparse.Namespace) -> int:
+    importlib.import_module("runners.prepare").prepare(arguments.request, arguments.out)
+    return _execute(arguments)
+
+
+def _drive_shard(arguments: argparse.Namespace) -> int:
+    return int(importlib.import_module("runners.shard").main(arguments.config))
 
 
 def _reap(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,10 @@ class EngineEntry:
 
 
 ENGINES: dict[str, EngineEntry] = {
+    "openai_endpoint": EngineEntry(
+        label="any OpenAI-style endpoint",
+        adapter="runners.engines.openai_endpoint.adapter:ADAPTER",
+    ),
     "torch": EngineEntry(
         label="torch (transformers)", adapter="runners.engines.torch.adapter:ADAPTER"
     ),

@@ -1,6 +1,6 @@
 """Drive the phases of a plan against a running engine: warm-up, measure, drain, profile."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,8 +13,11 @@ from runners.halting import Halts, disk_full
 from runners.load.client import LoadClient
 from runners.load.driver import drive, open_client
 from runners.load.limits import StopReason
+from runners.load.processes import drive_in_processes
 from runners.load.recorder import Recorder
 from runners.load.report import DriveReport
+from runners.load.shard_process import ShardConfig
+from runners.load.watch import ProgressCallback
 from runners.protocol import layout
 from runners.protocol.errors import Finding, RunFailed
 from runners.protocol.events import Phase, Segment, SessionEvent
@@ -22,7 +25,9 @@ from runners.protocol.workspace import Workspace
 
 
 class Phases:
-    """One pass over the plan. ``reports`` holds what each segment's drive said of itself."""
+    """One pass over the plan. ``reports`` holds what each segment's drive said of itself, ``streams`` what
+    became of the segments of further client processes.
+    """
 
     def __init__(
         self,
@@ -32,7 +37,13 @@ class Phases:
         recorder: Recorder,
         *,
         base_url: str,
+        on_clients: Callable[[list[int]], Awaitable[None]],
+        addresses: Sequence[str] = (),
     ) -> None:
+        """``on_clients`` is told the process ids of further client processes."""
+        self._workspace = workspace
+        self._on_clients = on_clients
+        self.streams: list[dict[str, Any]] = []
         self._bundle = workspace.bundle
         self._log = record.log
         self._record = record
@@ -40,6 +51,7 @@ class Phases:
         self._recorder = recorder
         self._spec = record.spec
         self._base_url = base_url
+        self._addresses = addresses
         self._rows = _by_segment(pq.read_table(self._bundle / layout.PLAN).to_pylist())
         prompts = pq.read_table(self._bundle / layout.PROMPTS).to_pylist()
         self._prompts = {row["prompt_ref"]: row for row in prompts}
@@ -50,7 +62,9 @@ class Phases:
 
     async def run(self, adapter: EngineAdapter) -> None:
         """All phases in order. Raises what ended the run early."""
-        client = open_client(self._base_url, self._spec["load"], self._recorder)
+        client = open_client(
+            self._base_url, self._spec["load"], self._recorder, addresses=self._addresses
+        )
         await client.open()
         try:
             await self._warm_up(client)
@@ -111,16 +125,11 @@ class Phases:
         before = self._done
 
         async def go() -> DriveReport:
-            report = await drive(
+            drives = self._alone if self._processes(segment) == 1 else self._in_processes
+            report = await drives(
                 rows,
-                self._prompts,
-                base_url=self._base_url,
-                model=self._spec["artifact"]["name"],
-                load=self._spec["load"],
-                recorder=self._recorder,
                 client=client,
                 progress=lambda done, _, message: self._show(before + done, message),
-                stop_event=self._halts.stop,
                 on_drain=on_drain,
             )
             self.reports[segment.value] = report  # kept also when the run ends in here
@@ -131,6 +140,63 @@ class Phases:
         self._done = before + len(rows)
         if report.stop_reason is StopReason.capture_ended:
             raise disk_full("the captured reads could not be written any more")
+
+    def _processes(self, segment: Segment) -> int:
+        return int(self._spec["load"]["processes"]) if segment is Segment.load else 1
+
+    async def _alone(
+        self,
+        rows: Sequence[dict[str, Any]],
+        *,
+        client: LoadClient,
+        progress: ProgressCallback,
+        on_drain: Callable[[int], None] | None,
+    ) -> DriveReport:
+        return await drive(
+            rows,
+            self._prompts,
+            base_url=self._base_url,
+            **asking(self._spec),
+            load=self._spec["load"],
+            recorder=self._recorder,
+            client=client,
+            progress=progress,
+            stop_event=self._halts.stop,
+            on_drain=on_drain,
+        )
+
+    async def _in_processes(
+        self,
+        rows: Sequence[dict[str, Any]],
+        *,
+        client: LoadClient,
+        progress: ProgressCallback,
+        on_drain: Callable[[int], None] | None,
+    ) -> DriveReport:
+        """The same rows in several processes; each makes connections of its own."""
+        count = self._processes(Segment.load)
+        configs = [
+            ShardConfig(
+                root=str(self._workspace.root),
+                number=number,
+                processes=count,
+                base_url=self._base_url,
+                addresses=list(client.addresses),
+                asking=asking(self._spec),
+            )
+            for number in range(count)
+        ]
+        driven = await drive_in_processes(
+            configs,
+            scratch=self._workspace.scratch,
+            segment=Segment.load.value,
+            progress=progress,
+            stop_event=self._halts.stop,
+            on_drain=on_drain,
+            on_start=self._on_clients,
+        )
+        self.streams += driven.streams
+        return driven.report
 
     def _begin(self, phase: Phase) -> None:
         self._phase = phase
@@ -152,6 +218,16 @@ class Phases:
             if name in by_segment:
                 return {**by_segment[name], "segment": name.value, "by_segment": by_segment}
         return {"absent": "no segment was driven to its end"}
+
+
+def asking(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """How requests name the model, prove who asks and ask for token ids, as ``drive`` takes it."""
+    settings = spec["engine"]["settings"]
+    return {
+        "model": settings.get("model") or spec["artifact"]["name"],
+        "authorization_env": settings.get("authorization_env"),
+        "return_token_ids": settings.get("return_token_ids", True),
+    }
 
 
 def _by_segment(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

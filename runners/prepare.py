@@ -9,29 +9,36 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.checks.policy import Policy
+import experiments
+from experiments.checks.policy import LOOPBACK, Policy
 from experiments.errors import Refusal
 from experiments.identity import canonical as canonical_spec
 from experiments.identity import spec_digest
 from experiments.migrations import migrate
 from experiments.plan import check
 from runners.adapters import adapter_for
+from runners.artifacts import tokenizer_file
 from runners.artifacts.chat_template import TemplateProblem
 from runners.evidence.artifact import VerifiedArtifact, verify
 from runners.evidence.capture_size import estimate
 from runners.evidence.environment_checks import check_disk, free_port
+from runners.load.file_prompts import open_file
 from runners.load.materialise import Materialised, materialise, write
+from runners.load.place import Place, place_of
+from runners.load.trace_replay import open_trace
+from runners.load.uncounted import WordEncoder, without_counts
 from runners.protocol import layout
 from runners.protocol.documents import IDENTITY_ITEMS, IdentityDocument, RunContext
 from runners.protocol.errors import EnvironmentLacks, Finding, Refused, RunnerError
 from runners.protocol.manifest import canonical
 
 REQUEST_KEYS = ("spec", "spec_digest", "context")
+SAMPLES = Path(experiments.__file__).parent / "samples" / "prompts"  # shipped prompt files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +47,7 @@ class Prepared:
 
     spec: Mapping[str, Any]
     context: RunContext
-    artifact: VerifiedArtifact
+    artifact: VerifiedArtifact | None  # null: whatever the endpoint serves
     plan: Materialised
     estimated_bytes: int
 
@@ -50,7 +57,7 @@ class Prepared:
             "ok": True,
             "spec_digest": self.context["spec_digest"],
             "plan_digest": self.plan.digest,
-            "artifact": self.artifact.identity,
+            "artifact": self.artifact.identity if self.artifact else None,
             "plan": self.plan.summary,
             "estimated_bytes": self.estimated_bytes,
         }
@@ -94,7 +101,10 @@ def check_all(request: Mapping[str, Any], out: Path) -> Prepared:
     spec = dict(migrate(request["spec"]))
     context: RunContext = request["context"]
     roots = [Path(p) for p in context["artifact_roots"]]
-    policy = Policy(artifact_roots=tuple(str(r) for r in roots))
+    policy = Policy(
+        artifact_roots=tuple(str(r) for r in roots),
+        url_hosts=tuple(dict.fromkeys((*LOOPBACK, *context.get("endpoint_hosts", ())))),
+    )
     digest = _checked_digest(spec, str(request["spec_digest"]), policy)
     adapter = adapter_for(str(spec["engine"]["key"]))
     if (problem := adapter.environment_problem(spec)) is not None:
@@ -107,22 +117,53 @@ def check_all(request: Mapping[str, Any], out: Path) -> Prepared:
             )
         )
     port = free_port(context.get("port") or spec["engine"]["port"])
-    artifact = verify(spec["artifact"], roots=roots)
-    plan = materialise(
-        spec,
-        artifact.encoder,
-        tokenizer_sha256=artifact.identity["tokenizer"]["sha256"],
-        chat_template_sha256=artifact.identity["chat_template"]["sha256"],
-    )
+    unseen = spec["artifact"]["source"]["kind"] == "endpoint"
+    artifact = None if unseen else verify(spec["artifact"], roots=roots)
+    plan = _planned(spec, artifact, roots, place_of(context))
     estimated = estimate(spec, plan.summary)
     check_disk(out, needed_bytes=estimated)
     told: RunContext = context.copy()
     told["port"] = port
-    told["artifact_files"] = {name: str(path) for name, path in artifact.files.items()}
+    key_variable = spec["engine"]["settings"].get("authorization_env")
+    if key_variable is not None:  # its value reaches no file, whoever declared the secrets
+        told["secret_names"] = list(dict.fromkeys([*told["secret_names"], key_variable]))
+    files = artifact.files if artifact else {}
+    told["artifact_files"] = {name: str(path) for name, path in files.items()}
     told["spec_digest"] = digest
     told["plan_digest"] = plan.digest
     return Prepared(
         spec=spec, context=told, artifact=artifact, plan=plan, estimated_bytes=estimated
+    )
+
+
+def _planned(
+    spec: Mapping[str, Any],
+    artifact: VerifiedArtifact | None,
+    roots: Sequence[Path],
+    place: Place,
+) -> Materialised:
+    """The plan, counted by the artifact's own tokenizer; without one it claims no counts."""
+    rows = open_trace(spec["load"], roots=roots)
+    entries = open_file(spec["workload"], roots=(*roots, SAMPLES))
+    if artifact is None:
+        counted = materialise(
+            spec,
+            WordEncoder(),
+            tokenizer_sha256="",
+            chat_template_sha256="",
+            trace_rows=rows,
+            entries=entries,
+            place=place,
+        )
+        return without_counts(counted)
+    return materialise(
+        spec,
+        artifact.encoder,
+        tokenizer_sha256=artifact.identity["tokenizer"]["sha256"],
+        chat_template_sha256=artifact.identity["chat_template"]["sha256"],
+        trace_rows=rows,
+        entries=entries,
+        place=place,
     )
 
 
@@ -169,11 +210,14 @@ def _publish(prepared: Prepared, out: Path) -> None:
         bundle.mkdir()
         (bundle / layout.SPEC).write_bytes(canonical_spec(prepared.spec))
         write(prepared.plan, bundle)
+        if prepared.artifact is not None:
+            tokenizer = prepared.artifact.encoder.tokenizer
+            (bundle / layout.TOKENIZER).write_bytes(tokenizer_file.packed(tokenizer))
         identity = IdentityDocument(
-            artifact=prepared.artifact.identity,
+            artifact=prepared.artifact.identity if prepared.artifact else None,
             run=[],
             complete=False,
-            missing=list(IDENTITY_ITEMS),
+            missing=[*(() if prepared.artifact else ("artifact",)), *IDENTITY_ITEMS],
         )
         (bundle / layout.IDENTITY).write_bytes(canonical(identity))
         context = partial / layout.CONTEXT

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import uvloop
 
 from runners.adapters import adapter_for, identify_with
+from runners.calibrating import calibrate_client
 from runners.evidence import closing, host, launch, processes, registration, release
 from runners.evidence.declared_limits import declared_limits
 from runners.evidence.keeper import JOURNAL
@@ -57,12 +58,14 @@ class Result:
         return json.dumps(asdict(self))
 
 
-def execute(out: Path, *, watched: Sequence[int] = ()) -> Result:
+def execute(out: Path, *, watched: Sequence[int] = (), calibrations: Path | None = None) -> Result:
     """Run the prepared execution in ``out`` and seal it. Ends with any of the ``watched`` processes.
+
+    ``calibrations`` is a folder where the client's calibrations are kept between runs.
 
     Raises Refused or EnvironmentLacks, with nothing launched, when it cannot be started at all.
     """
-    session = Session(Workspace(out.resolve()), watched)
+    session = Session(Workspace(out.resolve()), watched, calibrations)
     session.make_ready()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
         ending = loop.run(session.live())
@@ -70,15 +73,19 @@ def execute(out: Path, *, watched: Sequence[int] = ()) -> Result:
 
 
 class Session:
-    def __init__(self, workspace: Workspace, watched: Sequence[int]) -> None:
+    def __init__(
+        self, workspace: Workspace, watched: Sequence[int], calibrations: Path | None
+    ) -> None:
         self._workspace = workspace
         self._watched = watched
+        self._calibrations = calibrations
         self._record = Record(workspace)
         self._adapter = adapter_for(self._record.spec["engine"]["key"])
         self._start = EngineStart(workspace, self._record, self._adapter)
         self._phases: Phases | None = None
         self._observed = closing.Observed()
         self._sampled: dict[str, Any] | None = None
+        self._self_calibration: dict[str, Any] = {"absent": "the run ended before it"}
         self._stage = "start"
 
     # Before anything runs
@@ -171,10 +178,21 @@ class Session:
             down.push_async_callback(self._stop_sampler, sampler)
             down.push_async_callback(self._stop_engine)
             down.push_async_callback(sampler.tell, scrape=None)
+            self._self_calibration = await calibrate_client(
+                self._workspace, self._record, halts, cache=self._calibrations
+            )
             self._stage = "launch"
             base_url = await self._start.bring_up(halts, sampler)
             self._stage = "drive"
-            self._phases = Phases(self._workspace, self._record, halts, recorder, base_url=base_url)
+            self._phases = Phases(
+                self._workspace,
+                self._record,
+                halts,
+                recorder,
+                base_url=base_url,
+                addresses=self._start.addresses,
+                on_clients=lambda pids: sampler.tell(clients=pids),
+            )
             await self._phases.run(self._adapter)
             self._stage = "stop"
         self._check_how_the_engine_ended()
@@ -184,8 +202,12 @@ class Session:
 
     def _account(self, writer: SegmentWriter) -> None:
         self._observed = closing.Observed(
-            client_streams=[asdict(report) for report in writer.close()],
+            client_streams=[
+                *(asdict(report) for report in writer.close()),
+                *(self._phases.streams if self._phases else ()),
+            ],
             client_error=self._phases.client_error() if self._phases else _NO_CLIENT,
+            self_calibration=self._self_calibration,
             sampler=self._sampled,
         )
 

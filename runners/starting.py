@@ -1,23 +1,33 @@
-"""Bring the engine of a run up: plan its launch, start it in its keeper, prove what it is."""
+"""Bring the engine of a run up: plan its launch, start it in its keeper, prove what it is.
+
+An engine that runs elsewhere is reached instead: its address is pinned, and what it says of itself is taken.
+"""
 
 import asyncio
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from runners.engines.base import EngineAdapter, LaunchContext, LaunchPlan
-from runners.evidence import endpoint, launch, packages
+from runners.engines.base import Elsewhere, EngineAdapter, LaunchContext, LaunchPlan
+from runners.evidence import addresses, elsewhere, endpoint, launch, packages
 from runners.evidence.environment_checks import free_port
 from runners.evidence.keeper import KeeperConfig
 from runners.evidence.record import Record
 from runners.evidence.sampler import SamplerProcess
 from runners.halting import Halts
+from runners.load.requests import authorization, parse_target
 from runners.protocol import layout
+from runners.protocol.documents import Gap
 from runners.protocol.events import SessionEvent
 from runners.protocol.workspace import Workspace, write_json
 
 
 class EngineStart:
-    """``engine`` is there as soon as something may have to be stopped."""
+    """``engine`` is there as soon as something may have to be stopped.
+
+    ``addresses`` are those that the client is to connect to; empty: it looks the name up itself.
+    """
 
     def __init__(self, workspace: Workspace, record: Record, adapter: EngineAdapter) -> None:
         self._workspace = workspace
@@ -25,6 +35,7 @@ class EngineStart:
         self._adapter = adapter
         self._port = int(record.context.get("port") or free_port(None))
         self.engine: launch.EngineProcess | None = None
+        self.addresses: tuple[str, ...] = ()
         # What an engine may use that is not pinned: not what is left to it by a pinned client.
         self.allowed_cores: list[int] = []
 
@@ -33,8 +44,11 @@ class EngineStart:
 
         Raises RunFailed when it does not come up as pinned, and whatever halts the run meanwhile.
         """
-        launch.refuse_taken_port(self._port)
         plan = self._plan()
+        if isinstance(plan, Elsewhere):
+            await self._reach(plan, halts)
+            return plan.base_url
+        launch.refuse_taken_port(self._port)
         engine = self.engine = self._keeper(plan)
         await engine.start()
         await sampler.tell(keeper=engine.keeper_pid)
@@ -56,7 +70,47 @@ class EngineStart:
             await sampler.tell(scrape=[plan.base_url, path])
         return plan.base_url
 
-    def _plan(self) -> LaunchPlan:
+    async def _reach(self, plan: Elsewhere, halts: Halts) -> None:
+        """Nothing is launched: pin the address, see that the endpoint answers, take what it tells."""
+        record, declared = self._record, self._record.spec["engine"]
+        target = parse_target(plan.base_url)
+        self.addresses = await asyncio.to_thread(addresses.pinned, target.host, target.port)
+        shown = record.clean(
+            layout.SESSION,
+            {
+                "command": None,
+                "reason": "nothing is launched: the engine runs elsewhere",
+                "base_url": plan.base_url,
+                "addresses": list(self.addresses),
+            },
+        )
+        write_json(self._workspace.launch, shown)
+        record.log.write(SessionEvent.launch, **shown)
+        record.write_document(layout.PACKAGES, {"environments": [packages.of_client()]})
+        answer = await halts.until(
+            elsewhere.reach(
+                elsewhere.Door(
+                    base_url=elsewhere.origin(plan.base_url),
+                    address=self.addresses[0],
+                    bearer=authorization(plan.authorization_env),
+                ),
+                health_path=self._adapter.health_path(),
+                info_path=self._adapter.info_path() or "/v1/models",
+                version_path=self._adapter.version_path(),
+                timeout_s=declared["ready_timeout_s"],
+                tell=lambda line: record.tell("launch", line),
+            )
+        )
+        record.log.write(SessionEvent.ready, base_url=plan.base_url)
+        record.write_document(layout.SERVER_INFO, answer.info)
+        write_json(self._workspace.launch, {**shown, "version": answer.version})
+        record.log.write(SessionEvent.identified, version=answer.version, models=answer.models)
+        for gap in _not_seen(record.spec, answer.version):
+            record.log.gap(gap)
+        elsewhere.check_version(declared["version"], answer.version)
+        elsewhere.check_model(str(declared["settings"]["model"]), answer.models)
+
+    def _plan(self) -> LaunchPlan | Elsewhere:
         context = self._record.context
         files = context.get("artifact_files", {})
         return self._adapter.launch(
@@ -126,4 +180,35 @@ class EngineStart:
         write_json(self._workspace.launch, {**known, "version": version})
         self._record.log.write(
             SessionEvent.identified, version=version, server_info=isinstance(info, dict)
+        )
+
+
+def _not_seen(spec: Mapping[str, Any], version: str | None) -> Iterator[Gap]:
+    """What a run against an endpoint elsewhere cannot know; none of it is ever filled in."""
+    model = spec["engine"]["settings"]["model"]
+    yield Gap(
+        what="server ledger: not evidenced, the endpoint is seen from its socket alone",
+        affects="server states, queueing, prefill and decode times, KV state, what a cancellation freed",
+        needed="an engine that this installation launches, or its own event record",
+        state="open",
+    )
+    yield Gap(
+        what=f"artifact identity: which bytes the endpoint serves as {model} is not known",
+        affects="every comparison with another run, and all work and capacity figures",
+        needed="weights, tokenizer and template pinned by whoever runs the endpoint",
+        state="open",
+    )
+    if version is None:
+        yield Gap(
+            what="the endpoint states no version of its engine",
+            affects="every statement about a version",
+            needed="an endpoint that answers /version",
+            state="open",
+        )
+    if spec["artifact"]["tokenizer"] is None:
+        yield Gap(
+            what="prompt lengths are declared in words: no tokenizer is pinned",
+            affects="input tokens of the plan; what is reported as input tokens is the server's own usage",
+            needed="an artifact with a tokenizer in the declaration",
+            state="open",
         )

@@ -67,6 +67,12 @@ def verify(artifact: Mapping[str, Any], *, roots: Sequence[Path] = ()) -> Verifi
     )
 
 
+def encoder_of(artifact: Mapping[str, Any], files: Mapping[str, Path]) -> InputEncoder:
+    """Template and tokenizer of files that were verified before, by their declared paths."""
+    name, path = next(iter(files.items()))
+    return _facts(artifact, path.parents[len(Path(name).parts) - 1], files).encoder
+
+
 def _hashed(
     declared: Sequence[Mapping[str, Any]], located: Located
 ) -> tuple[dict[str, Path], list[Finding]]:

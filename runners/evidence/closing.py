@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runners.evidence import engine_records, identity, observation, registration, secrets
+from runners.evidence import (
+    disturbance,
+    engine_records,
+    identity,
+    observation,
+    registration,
+    secrets,
+    sent_inputs,
+)
 from runners.protocol import clocks, layout, manifest, sealing, withholding
 from runners.protocol.documents import Gap, IdentityItem
 from runners.protocol.events import RunState, SessionEvent
@@ -36,6 +44,9 @@ class Observed:
     client_error: Mapping[str, Any] = field(
         default_factory=lambda: {"absent": "the session died before it measured its own error"}
     )
+    self_calibration: Mapping[str, Any] = field(
+        default_factory=lambda: {"absent": "the client was not calibrated before this run"}
+    )
     client_streams: Sequence[Mapping[str, Any]] | None = None
     sampler: Mapping[str, Any] | None = None
 
@@ -60,6 +71,12 @@ def close(
     engine_records.bring_in(workspace, log, spec, redactor)
     streams = sealing.convert_streams(workspace, keep_content=keeps_content)
     gaps = [gap for stream in streams for gap in stream.gaps]
+    gaps += sent_inputs.count_sent_inputs(
+        workspace.bundle,
+        spec["artifact"],
+        context.get("artifact_files", {}),
+        keeps_content=keeps_content,
+    )
     if not keeps_content:
         salt = sealing.salt_of(workspace)
         withholding.prompts_to_digest(workspace.bundle / layout.PROMPTS, salt=salt)
@@ -136,7 +153,14 @@ def _write_documents(
     )
     sealing.write_document(
         bundle / layout.CLOCKS,
-        observation.clocks_document(workspace, client_error=seen.client_error),
+        observation.clocks_document(
+            workspace,
+            client_error={
+                **seen.client_error,
+                "self_calibration": dict(seen.self_calibration),
+                "disturbance": disturbance.read_disturbance(bundle),
+            },
+        ),
     )
     if ending.state is not RunState.sealed:
         sealing.write_document(

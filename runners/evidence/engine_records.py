@@ -36,7 +36,8 @@ def bring_in(
         for row in json_lines(workspace.keeper / "redactions.jsonl")
     ]
     entries += json_lines(workspace.segments / sampler.REDACTIONS)
-    entries += json_lines(workspace.root / REDACTIONS)
+    for notes in sorted(workspace.root.glob(f"{Path(REDACTIONS).stem}*.jsonl")):
+        entries += json_lines(notes)  # of the runner, and of each client process beside it
     sealing.write_document(bundle / layout.REDACTIONS, {"replaced": entries})
 
 

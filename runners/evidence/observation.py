@@ -30,7 +30,9 @@ def document(
     sampler: Mapping[str, Any] | None,
     client_streams: Sequence[Mapping[str, Any]] | None,
 ) -> dict[str, Any]:
-    """``observation.json``: the points, the rows of each stream, and whether content was kept.
+    """``observation.json``: the points in order of capture, the rows of each stream, and what was kept.
+
+    The two ends come first, the client's socket and the engine's front end; then the interior.
 
     ``dropped`` counts what a point lost; null where nobody was left to count.
     """
@@ -145,7 +147,7 @@ def _engine_points(bundle: Path) -> list[ObservationPoint]:
             domain=str(row.get("clock_domain")),
             level=ResourceLimit.E2,
         )
-        for row in _clock_lines(bundle)
+        for row in sorted(_clock_lines(bundle), key=lambda row: row.get("process") != "front")
     ]
 
 

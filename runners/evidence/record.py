@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from runners.evidence.secrets import from_environment
+from runners.evidence.secrets import Redactor, from_environment
 from runners.protocol import clocks, layout, sealing
 from runners.protocol.documents import Progress
 from runners.protocol.errors import RunnerError
@@ -36,7 +36,7 @@ class Record:
         """The document without secrets; each replacement is noted for ``redactions.json``."""
         clean, found = self.redactor.document(document)
         rows = [{"file": file, "pointer": pointer, "rule": rule} for pointer, rule in found]
-        self._append(self._workspace.root / REDACTIONS, rows)
+        _append(self._workspace.root / REDACTIONS, rows)
         return dict(clean)
 
     def write_document(self, name: str, document: Mapping[str, Any]) -> None:
@@ -45,20 +45,7 @@ class Record:
 
     def wire_transform(self) -> Callable[[WireRows], WireRows] | None:
         """Masks declared secrets in the client's reads, on the writer's thread; None if there are none."""
-        if not self.redactor.knows_values:
-            return None
-
-        def masked(rows: WireRows) -> WireRows:
-            kept, entries = [], []
-            for attempt_id, t_ns, data in rows:
-                clean, found = self.redactor.mask(data)
-                kept.append((attempt_id, t_ns, clean))
-                place = {"file": layout.WIRE_FOLDER, "attempt_id": attempt_id, "t_ns": t_ns}
-                entries += [{**place, "offset": f.offset, "rule": f.rule} for f in found]
-            self._append(self._workspace.root / REDACTIONS, entries)
-            return kept
-
-        return masked
+        return wire_transform(self.redactor, self._workspace.root / REDACTIONS)
 
     def failure(self, error: RunnerError, stage: str) -> None:
         fields = self.clean(layout.SESSION, asdict(error.finding))
@@ -85,9 +72,28 @@ class Record:
             message=message,
         )
         with contextlib.suppress(OSError):
-            self._append(self._workspace.progress, [line])
+            _append(self._workspace.progress, [line])
 
-    def _append(self, path: Path, rows: list[Any]) -> None:
-        if rows:
-            with path.open("a", encoding="utf-8") as stream:
-                stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+def wire_transform(redactor: Redactor, notes: Path) -> Callable[[WireRows], WireRows] | None:
+    """Masks declared secrets in reads and notes each in a file of JSON lines; None if there are none."""
+    if not redactor.knows_values:
+        return None
+
+    def masked(rows: WireRows) -> WireRows:
+        kept, entries = [], []
+        for attempt_id, t_ns, data in rows:
+            clean, found = redactor.mask(data)
+            kept.append((attempt_id, t_ns, clean))
+            place = {"file": layout.WIRE_FOLDER, "attempt_id": attempt_id, "t_ns": t_ns}
+            entries += [{**place, "offset": f.offset, "rule": f.rule} for f in found]
+        _append(notes, entries)
+        return kept
+
+    return masked
+
+
+def _append(path: Path, rows: list[Any]) -> None:
+    if rows:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -93,6 +93,7 @@ class Sampler:
         self._group = cgroup.find()
         self._stop = threading.Event()
         self._keeper_pid: int | None = None
+        self._client_pids = [config.client_pid]
         self._target: tuple[str, str] | None = None
         self._missed: dict[str, int] = {}
 
@@ -120,8 +121,11 @@ class Sampler:
         return 0
 
     def _obey(self, command: dict[str, Any]) -> None:
-        """``{"keeper": pid}`` names the engine's tree, ``{"scrape": [base_url, path]}`` what to scrape."""
+        """``{"keeper": pid}`` names the engine's tree, ``{"scrape": [base_url, path]}`` what to scrape,
+        ``{"clients": [pids]}`` the client processes beside the first.
+        """
         self._keeper_pid = command.get("keeper", self._keeper_pid)
+        self._client_pids += command.get("clients", [])
         if "scrape" in command:
             target = command["scrape"]
             self._target = (target[0], target[1]) if target else None
@@ -147,7 +151,7 @@ class Sampler:
 
     def _read(self) -> None:
         rows = telemetry.host_rows(self._group)
-        rows += telemetry.process_rows("client", [self._config.client_pid])
+        rows += telemetry.process_rows("client", self._client_pids)
         rows += telemetry.process_rows("sampler", [os.getpid()])
         if self._keeper_pid is not None:
             rows += telemetry.process_rows("keeper", [self._keeper_pid])

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from runners.load.replies import KeptReads
 from runners.load.requests import PreparedRequest
 
 
@@ -30,9 +31,12 @@ class Attempt:
         "first_byte_ns",
         "first_byte_timer",
         "is_final",
+        "kept",
+        "last_read_ns",
         "number",
         "opening",
         "request",
+        "retry_after",
         "retry_of",
         "scheduled_ns",
         "sent_ns",
@@ -69,10 +73,13 @@ class Attempt:
         self.end: str | None = None
         self.detail: str | None = None
         self.status: int | None = None
+        self.retry_after: str | None = None
         self.connection_id: int | None = None
         self.connection_reused: bool | None = None
+        self.last_read_ns = 0
         self.bytes_received = 0
         self.is_final = False
+        self.kept: KeptReads | None = None  # its reads, where a later request needs the reply
         self.connection: Any = None
         self.opening: asyncio.Task[None] | None = None
         self.timers: list[asyncio.TimerHandle] = []

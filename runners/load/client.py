@@ -6,13 +6,13 @@ ends as closed, timeout, cancel or error, or stays without an end (unfinalised) 
 
 import asyncio
 import errno
-import resource
 import socket
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from runners.load import open_files
 from runners.load.attempt import Attempt
 from runners.load.connection import Connection
 from runners.load.limits import Timeouts, Wait
@@ -41,7 +41,9 @@ class LoadClient:
         timeouts: Timeouts,
         reuse: bool,
         recorder: Recorder,
+        addresses: Sequence[str] = (),
     ) -> None:
+        """``addresses`` are the target's, looked up before; without any, ``open`` looks the name up."""
         self.target = target
         self.reuse = reuse
         self.record_read = recorder.read
@@ -49,7 +51,7 @@ class LoadClient:
         self.own_faults: list[str] = []
         self._timeouts = timeouts
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._addresses: list[str] = []
+        self._addresses = list(addresses)
         self._tls: ssl.SSLContext | None = None
         self._owners: dict[Attempt, OnEnd] = {}
         self._idle: list[Connection] = []
@@ -59,13 +61,25 @@ class LoadClient:
         self._all_lost = asyncio.Event()
 
     @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where it connects to; empty before ``open`` unless they were given."""
+        return tuple(self._addresses)
+
+    @property
     def open_attempts(self) -> list[Attempt]:
         return list(self._owners)
 
     async def open(self) -> None:
         """Look up the name once, so that no name service is inside a measured time."""
         self._loop = asyncio.get_running_loop()
-        raise_open_file_limit()
+        open_files.raise_limit()
+        if not self._addresses:
+            self._addresses = await self._looked_up()
+        if self.target.scheme == "https":
+            self._tls = ssl.create_default_context()
+
+    async def _looked_up(self) -> list[str]:
+        assert self._loop is not None
         try:
             found = await self._loop.getaddrinfo(
                 self.target.host, self.target.port, type=socket.SOCK_STREAM
@@ -79,9 +93,7 @@ class LoadClient:
                     remedy="Check the address and the name service.",
                 )
             ) from error
-        self._addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        if self.target.scheme == "https":
-            self._tls = ssl.create_default_context()
+        return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
     def begin(self, attempt: Attempt, on_end: OnEnd) -> None:
         """Send on an idle connection at once, or open one. ``on_end`` is called once, later."""
@@ -148,6 +160,12 @@ class LoadClient:
         if after_ns is not None:
             self._later(attempt, after_ns / 1e9, self.cancel, f"after_s: {after_ns / 1e9:g}")
 
+    def had_first_byte(self, attempt: Attempt) -> None:
+        if attempt.first_byte_timer is not None:
+            attempt.first_byte_timer.cancel()
+        if self._timeouts.between_reads_s is not None:
+            self._later(attempt, self._timeouts.between_reads_s, self._look_for_read, None)
+
     def end(self, attempt: Attempt, kind: WireKind | None, detail: str | None, t_ns: int) -> None:
         """The one place where an attempt becomes final; whatever comes later changes nothing."""
         if attempt.is_final:
@@ -209,6 +227,16 @@ class LoadClient:
             return
         self._give_up(attempt, WireKind.timeout, wait.value)
 
+    def _look_for_read(self, attempt: Attempt, _: None) -> None:
+        """One timer an attempt, set again for what is left: a read costs the hot path one stamp, no timer."""
+        limit_s = self._timeouts.between_reads_s
+        assert limit_s is not None
+        left_s = limit_s - (_now() - attempt.last_read_ns) / 1e9
+        if left_s <= 0:
+            self._give_up(attempt, WireKind.timeout, Wait.between_reads.value)
+        else:
+            self._later(attempt, left_s, self._look_for_read, None)
+
     def _later(
         self, attempt: Attempt, seconds: float, call: Callable[[Attempt, Any], None], argument: Any
     ) -> asyncio.TimerHandle:
@@ -216,11 +244,3 @@ class LoadClient:
         timer = self._loop.call_later(seconds + _TIMER_STEP_S, call, attempt, argument)
         attempt.timers.append(timer)
         return timer
-
-
-def raise_open_file_limit() -> int:
-    """Raise this process's soft limit of open files to the hard one; returns the limit now in force."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard

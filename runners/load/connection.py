@@ -29,6 +29,7 @@ class Pool(Protocol):
     def release(self, connection: "Connection") -> None: ...
     def forget(self, connection: "Connection") -> None: ...
     def was_sent(self, attempt: Attempt) -> None: ...
+    def had_first_byte(self, attempt: Attempt) -> None: ...
     def cancel(self, attempt: Attempt, why: str) -> None: ...
     def end(
         self, attempt: Attempt, kind: WireKind | None, detail: str | None, t_ns: int
@@ -99,6 +100,8 @@ class Connection(asyncio.Protocol):
         """
         self._attempt = attempt
         self._attempt_id = attempt.attempt_id
+        record = self._client.record_read
+        self._record_read = record if attempt.kept is None else attempt.kept.through(record)
         self._start_message()
         after = attempt.request.row["cancel_after_chunks"]
         self._counter = None if after is None else ContentChunkCounter()
@@ -158,11 +161,11 @@ class Connection(asyncio.Protocol):
         if attempt is None:  # bytes nobody asked for, on an idle connection
             self.drop()
             return
+        attempt.last_read_ns = t_ns
         attempt.bytes_received += len(data)
         if attempt.first_byte_ns is None:
             attempt.first_byte_ns = t_ns
-            if attempt.first_byte_timer is not None:
-                attempt.first_byte_timer.cancel()
+            self._client.had_first_byte(attempt)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
@@ -201,6 +204,8 @@ class Connection(asyncio.Protocol):
             lowered == b"transfer-encoding" and b"chunked" in value.lower()
         ):
             self._frames_itself = True
+        elif lowered == b"retry-after" and self._attempt is not None:
+            self._attempt.retry_after = value[:100].decode("latin-1")
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()

@@ -6,18 +6,28 @@ JSON of the plan rows, which hold the hash of every prompt's token ids.
 
 import hashlib
 import random
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from runners.load import arrivals
-from runners.load.prompts import InputEncoder, Prompt, PromptWriter
+from runners.load import disjointness, file_prompts
+from runners.load.cancels import cancels
+from runners.load.lengths import with_lengths
+from runners.load.place import ONLY, Place, prompt_seed
+from runners.load.plan_rows import Ask, row_of
+from runners.load.prompt_files import Entries
+from runners.load.prompts import COMPLETIONS, InputEncoder, Prompt, PromptWriter
+from runners.load.schedule import Planned, check_fits, schedule
+from runners.load.scoring_inputs import scoring_prompt
+from runners.load.structures import Source, parts
+from runners.load.trace_formats import BLOCK_TOKENS, TraceRow
 from runners.protocol import layout
-from runners.protocol.events import Phase, Segment
+from runners.protocol.events import Segment
 from runners.protocol.manifest import canonical
 from runners.protocol.tables import PLAN, PROMPTS
 
@@ -34,32 +44,41 @@ class Materialised:
     summary: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ask:
-    """One request before it has a place in the plan."""
-
-    segment: Segment
-    prompt: Prompt
-    output_cap: int
-    case: str | None = None
-    offset_ns: int | None = None
-    slot: int | None = 0
-    cancel: Mapping[str, Any] | None = None
-
-
 def materialise(
     document: Mapping[str, Any],
     encoder: InputEncoder,
     *,
     tokenizer_sha256: str,
     chat_template_sha256: str,
+    trace_rows: Sequence[TraceRow] = (),
+    entries: Entries | None = None,
+    place: Place = ONLY,
 ) -> Materialised:
-    """Every request of a run spec. Raises Refused if a prompt cannot have its declared length."""
+    """Every request of a run spec. Raises Refused if a prompt cannot have its declared length.
+
+    ``trace_rows`` are those of the pinned trace, where the load replays one; ``entries`` those of the pinned
+    prompt file, where the workload names one. ``place`` keeps the prompts of a study's runs apart.
+    """
     workload = document["workload"]
-    asks = list(_asks(document, encoder))
+    paced = schedule(document, trace_rows)
+    check_fits(paced.requests, document)
+    planned = with_lengths(paced.requests, workload)
+    sample = None
+    if entries is not None:
+        sample = file_prompts.sample(entries, workload, encoder, count=len(planned), place=place)
+        planned = [
+            replace(request, output_tokens=taken.output_tokens or request.output_tokens)
+            for request, taken in zip(planned, sample.prompts, strict=True)
+        ]
+    writer = PromptWriter(
+        encoder=encoder, endpoint=_written_for(workload), seed=prompt_seed(workload, place)
+    )
+    asks = list(_asks(document, writer, planned, sample))
+    if workload["disjoint"] != "none":
+        disjointness.check(_inputs(asks), encoder, endpoint=_written_for(workload))
     seeds = random.Random(int(workload["seed"])).random
     rows = [
-        _row(sequence, ask, number, workload, int(seeds() * SAMPLING_SEEDS))
+        row_of(sequence, ask, number, workload, int(seeds() * SAMPLING_SEEDS))
         for sequence, (ask, number) in enumerate(_numbered(asks))
     ]
     prompts = {
@@ -67,7 +86,7 @@ def materialise(
             "prompt_ref": ask.prompt.ref,
             "messages": canonical(ask.prompt.messages).decode("utf-8"),
             "expanded": ask.prompt.expanded,
-            "token_ids": list(ask.prompt.token_ids),
+            "token_ids": None if ask.prompt.token_ids is None else list(ask.prompt.token_ids),
             "tokenizer_sha256": tokenizer_sha256,
             "chat_template_sha256": chat_template_sha256,
         }
@@ -77,8 +96,34 @@ def materialise(
         plan=tuple(rows),
         prompts=tuple(prompts.values()),
         digest=plan_digest(rows),
-        summary=summary(rows),
+        summary=_with_notes(
+            summary(rows), trace=paced.notes, file=sample.summary() if sample else {}
+        ),
     )
+
+
+def _with_notes(found: dict[str, Any], **notes: Mapping[str, Any]) -> dict[str, Any]:
+    for name, counts in notes.items():
+        if counts and Segment.load in found:
+            found[Segment.load][name] = dict(counts)
+    return found
+
+
+def _written_for(workload: Mapping[str, Any]) -> str:
+    """By which endpoint's form texts are written and counted: scoring calls take them without template."""
+    is_generation = workload["call_type"] == "generation"
+    return str(workload["endpoint"]) if is_generation else COMPLETIONS
+
+
+def _inputs(asks: Sequence[Ask]) -> Iterator[disjointness.Input]:
+    for number, ask in enumerate(asks):
+        yield disjointness.Input(
+            segment=ask.segment.value,
+            name=f"request {number + 1} of the plan",
+            ref=ask.prompt.ref,
+            token_ids=ask.prompt.token_ids,
+            led_by=ask.prefix_tokens,
+        )
 
 
 def plan_digest(rows: list[dict[str, Any]]) -> str:
@@ -104,7 +149,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
             row["segment"], {"requests": 0, "input_tokens": 0, "output_tokens": 0, "shapes": []}
         )
         segment["requests"] += 1
-        segment["input_tokens"] += row["input_tokens"]
+        segment["input_tokens"] += row["input_tokens"] or 0
+        if row["input_tokens"] is None:
+            segment["uncounted_inputs"] = segment.get("uncounted_inputs", 0) + 1
         segment["output_tokens"] += row["output_cap"]
         shape = {
             "case": row["case"],
@@ -119,117 +166,135 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _asks(document: Mapping[str, Any], encoder: InputEncoder) -> Iterator[_Ask]:
+def _asks(
+    document: Mapping[str, Any],
+    writer: PromptWriter,
+    planned: Sequence[Planned],
+    sample: file_prompts.Sample | None,
+) -> Iterator[Ask]:
     workload, trace = document["workload"], document["evidence"]["trace"]
-    writer = PromptWriter(
-        encoder=encoder, endpoint=str(workload["endpoint"]), seed=int(workload["seed"])
-    )
+    generates = workload["call_type"] == "generation"
     for _ in range(workload["warmup_requests"]):
-        yield _Ask(
+        yield Ask(
             segment=Segment.warmup,
-            prompt=writer.write(
-                workload["warmup_input_tokens"], where="workload.warmup_input_tokens"
+            prompt=_own_prompt(
+                workload,
+                writer,
+                workload["warmup_input_tokens"],
+                where="workload.warmup_input_tokens",
             ),
             output_cap=workload["warmup_output_tokens"],
         )
     for index, case in enumerate(workload["cases"]):
         where = f"workload.cases.{index}.input_tokens"
-        yield _Ask(
+        yield Ask(
             segment=Segment.cases,
-            prompt=writer.write(case["input_tokens"], where=where),
+            prompt=_own_prompt(workload, writer, case["input_tokens"], where=where),
             output_cap=case["output_tokens"],
             case=case["name"],
             cancel=case["cancel"],
         )
-    yield from _load_asks(document, writer)
+    yield from _load_asks(document, writer, planned, sample)
     for _ in range(trace["requests"] if trace["enabled"] else 0):
-        yield _Ask(
+        yield Ask(
             segment=Segment.profile,
-            prompt=writer.write(trace["input_tokens"], where="evidence.trace.input_tokens"),
-            output_cap=trace["output_tokens"],
+            prompt=_own_prompt(
+                workload, writer, trace["input_tokens"], where="evidence.trace.input_tokens"
+            ),
+            output_cap=trace["output_tokens"] if generates else 0,
         )
 
 
-def _load_asks(document: Mapping[str, Any], writer: PromptWriter) -> Iterator[_Ask]:
-    workload, load = document["workload"], document["load"]
-    count = workload["requests"]
-    slots: list[int | None] = [None] * count
-    offsets: list[int | None] = [None] * count
-    if load["kind"] == "closed":
-        slots = list(arrivals.closed_slots(count, concurrency=load["concurrency"]))
-    elif load["kind"] == "constant":
-        offsets = list(arrivals.constant_offsets_ns(count, rate_per_s=load["rate_per_s"]))
-    else:
-        offsets = list(
-            arrivals.poisson_offsets_ns(
-                count, rate_per_s=load["rate_per_s"], seed=int(load["seed"])
+def _load_asks(
+    document: Mapping[str, Any],
+    writer: PromptWriter,
+    planned: Sequence[Planned],
+    sample: file_prompts.Sample | None,
+) -> Iterator[Ask]:
+    workload = document["workload"]
+    prefixes = writer.shared_prefixes(
+        workload["shared_prefix_tokens"],
+        groups=workload["shared_prefixes"],
+        where="workload.shared_prefixes",
+    )
+    pick = random.Random(f"prefix/{workload['seed']}").random
+    texts = count()
+    given_up = cancels(workload)
+    for index, request in enumerate(planned):
+        group = int(pick() * len(prefixes))
+        prefix = prefixes[group]
+
+        def ask(
+            lead: Sequence[str],
+            request: Planned = request,
+            index: int = index,
+            prefix: Sequence[str] = prefix,
+        ) -> Prompt:
+            if sample is not None:
+                return sample.prompts[index].prompt
+            if workload["prompt_source"] == "text":
+                return _text_prompt(workload, writer, next(texts))
+            return _written_prompt(
+                workload,
+                writer,
+                request,
+                where=f"load.trace: request {index + 1}",
+                prefix=[*prefix, *lead],
             )
-        )
-    prefix = writer.shared_prefix(workload["shared_prefix_tokens"])
-    for index in range(count):
-        if workload["prompt_source"] == "text":
-            prompt = writer.adopt(
-                workload["texts"][index],
-                most_tokens=workload["input_tokens"],
-                where=f"workload.texts.{index}",
+
+        for part in parts(document, Source(writer=writer, ask=ask)):
+            is_root = not part.after
+            yield Ask(
+                segment=Segment.load,
+                prompt=part.prompt,
+                output_cap=(request.output_tokens if part.step is None else None)
+                or part.output_cap,
+                offset_ns=request.offset_ns if is_root else None,
+                slot=request.slot if is_root else None,
+                cancel=next(given_up),
+                part=part,
+                prefix_group=group if prefix else None,
+                prefix_tokens=len(prefix),
             )
-        else:
-            prompt = writer.write(
-                workload["input_tokens"], where="workload.input_tokens", prefix=prefix
-            )
-        yield _Ask(
-            segment=Segment.load,
-            prompt=prompt,
-            output_cap=workload["output_tokens"],
-            offset_ns=offsets[index],
-            slot=slots[index],
-        )
 
 
-def _numbered(asks: list[_Ask]) -> Iterator[tuple[_Ask, int]]:
+def _own_prompt(
+    workload: Mapping[str, Any], writer: PromptWriter, input_tokens: int, *, where: str
+) -> Prompt:
+    if workload["call_type"] != "generation":
+        return scoring_prompt(writer, workload, input_tokens, where=where)
+    return writer.write(input_tokens, where=where)
+
+
+def _text_prompt(workload: Mapping[str, Any], writer: PromptWriter, index: int) -> Prompt:
+    return writer.adopt(
+        workload["texts"][index],
+        most_tokens=workload["input_tokens"],
+        where=f"workload.texts.{index}",
+    )
+
+
+def _written_prompt(
+    workload: Mapping[str, Any],
+    writer: PromptWriter,
+    request: Planned,
+    *,
+    where: str,
+    prefix: Sequence[str],
+) -> Prompt:
+    input_tokens = request.input_tokens or workload["input_tokens"]
+    if workload["call_type"] != "generation":
+        return scoring_prompt(writer, workload, input_tokens, where="workload.input_tokens")
+    return writer.write(
+        input_tokens,
+        where=where if request.input_tokens else "workload.input_tokens",
+        prefix=writer.blocks(request.blocks, tokens=BLOCK_TOKENS, within=input_tokens) or prefix,
+    )
+
+
+def _numbered(asks: list[Ask]) -> Iterator[tuple[Ask, int]]:
     counts: dict[Segment, int] = {}
     for ask in asks:
-        counts[ask.segment] = counts.get(ask.segment, 0) + 1
+        if ask.part is None or not ask.part.suffix:  # the parts of an arrival share its number
+            counts[ask.segment] = counts.get(ask.segment, 0) + 1
         yield ask, counts[ask.segment]
-
-
-_PHASES = {
-    Segment.warmup: Phase.warmup,
-    Segment.cases: Phase.measure,
-    Segment.load: Phase.measure,
-    Segment.profile: Phase.profile,
-}
-
-
-def _row(
-    sequence: int, ask: _Ask, number: int, workload: Mapping[str, Any], sampling_seed: int
-) -> dict[str, Any]:
-    request_id = f"{ask.segment.value}-{number:04d}"
-    cancel = ask.cancel or {}
-    after_s = cancel.get("after_s")
-    return {
-        "sequence": sequence,
-        "phase": _PHASES[ask.segment].value,
-        "segment": ask.segment.value,
-        "case": ask.case,
-        "task_id": f"T-{request_id}",
-        "session_id": f"S-{request_id}",
-        "request_id": request_id,
-        "model_call_id": f"M-{request_id}",
-        "call_type": workload["call_type"],
-        "endpoint": workload["endpoint"],
-        "offset_ns": ask.offset_ns,
-        "slot": ask.slot,
-        "prompt_ref": ask.prompt.ref,
-        "input_sha256": ask.prompt.input_sha256,
-        "input_tokens": len(ask.prompt.token_ids),
-        "output_cap": ask.output_cap,
-        "sampling_seed": sampling_seed,
-        "temperature": workload["temperature"],
-        "top_p": workload["top_p"],
-        "top_k": workload["top_k"],
-        "stop": list(workload["stop"]),
-        "ignore_eos": workload["ignore_eos"],
-        "cancel_after_chunks": cancel.get("after_chunks"),
-        "cancel_after_ns": None if after_s is None else round(after_s * arrivals.NS_PER_S),
-    }

@@ -58,12 +58,19 @@ class Prompt:
 
 
 def from_content(content: str, *, endpoint: str, encoder: InputEncoder) -> Prompt:
-    """The prompt that sends ``content``: one user message, or the text itself for completions."""
-    if endpoint == COMPLETIONS:
+    """The prompt that sends ``content``: one user message, or the text itself where it is no chat."""
+    if endpoint != CHAT:
         return Prompt(messages=content, expanded=content, token_ids=tuple(encoder.encode(content)))
     messages = [{"role": "user", "content": content}]
     expanded = encoder.render(messages)
     return Prompt(messages=messages, expanded=expanded, token_ids=tuple(encoder.encode(expanded)))
+
+
+def from_messages(messages: Sequence[Mapping[str, Any]], *, encoder: InputEncoder) -> Prompt:
+    """The prompt that sends a whole message list."""
+    expanded = encoder.render(messages)
+    ids = tuple(encoder.encode(expanded))
+    return Prompt(messages=list(messages), expanded=expanded, token_ids=ids)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,6 +94,32 @@ class PromptWriter:
     def shared_prefix(self, tokens: int) -> tuple[str, ...]:
         """Words that every prompt of a segment may begin with: ``tokens`` tokens of content."""
         return tuple(self._draw(tokens))
+
+    def shared_prefixes(self, tokens: int, *, groups: int, where: str) -> list[tuple[str, ...]]:
+        """So many prefixes, of which no two begin alike. Raises Refused if there are not as many."""
+        found: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for _ in range(groups * MAX_DRAWS):
+            if len(found) == groups:
+                return list(found.values())
+            prefix = self.shared_prefix(tokens)
+            found.setdefault(prefix[:2], prefix)
+        if len(found) == groups:
+            return list(found.values())
+        raise _refused(
+            where, f"{groups} prefixes", f"{len(found)}", "Ask for longer ones or fewer."
+        )
+
+    def blocks(self, names: Sequence[int], *, tokens: int, within: int) -> tuple[str, ...]:
+        """The words of whole blocks of ``tokens`` tokens, alike wherever a block's name comes again.
+
+        Only as many as leave the prompt of ``within`` input tokens a token of its own.
+        """
+        room = (within - self._overhead - 1) // tokens
+        found: list[str] = []
+        for name in names[: max(room, 0)]:
+            draw = random.Random(f"{self.seed}/block/{name}").random
+            found += [self._words[int(draw() * len(self._words))] for _ in range(tokens)]
+        return tuple(found)
 
     def write(self, input_tokens: int, *, where: str, prefix: Sequence[str] = ()) -> Prompt:
         """A new prompt of exactly ``input_tokens`` tokens; ``where`` is the field that asked for it.

@@ -12,20 +12,29 @@ from runners.protocol import layout
 from runners.protocol.segment_reader import Conversion, segment_files, to_parquet
 from runners.protocol.segment_writer import SegmentWriter
 from runners.protocol.segments import SegmentStream, Transform
-from runners.protocol.tables import ATTEMPTS, WIRE
+from runners.protocol.tables import ATTEMPTS, SENT_INPUTS, WIRE
 
 ATTEMPTS_STREAM = "attempts"
 WIRE_STREAM = "wire"
+SENT_INPUTS_STREAM = "sent_inputs"
 
 
 class Recorder:
     """``read(row)`` and ``attempt(row)`` only append to a queue; both are safe from any thread."""
 
     def __init__(self, writer: SegmentWriter, *, redact_wire: Transform | None = None) -> None:
+        self._writer = writer
+        self._sent_inputs: SegmentStream | None = None
         self._attempts: SegmentStream = writer.open(ATTEMPTS_STREAM, ATTEMPTS)
         self._wire: SegmentStream = writer.open(WIRE_STREAM, WIRE, transform=redact_wire)
         self.read: Callable[[tuple[str, int, bytes]], None] = self._wire.append
         self.attempt: Callable[[tuple[Any, ...]], None] = self._attempts.append
+
+    def sent_inputs(self) -> Callable[[tuple[Any, ...]], None]:
+        """Where bodies go that were made while the run went; the stream is opened by the first who asks."""
+        if self._sent_inputs is None:
+            self._sent_inputs = self._writer.open(SENT_INPUTS_STREAM, SENT_INPUTS)
+        return self._sent_inputs.append
 
     @property
     def has_ended(self) -> bool:

@@ -2,21 +2,24 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from runners.load.attempt import Attempt
 from runners.load.lags import LagSeries, LagSummary
 from runners.load.limits import StopReason, send_lag_ns
+from runners.load.pace import StageSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveReport:
     """Counts are of requests but for ``attempts`` and ``ends``; times are CLOCK_MONOTONIC ns.
 
-    offered = created + not_created. ``ends`` counts the attempts by their end; those without one are
-    under ``unfinalised``. ``drain_start_ns`` is when the plan had nothing more to send for some slot
-    (closed loop) or at all (open loop); null if it was stopped before.
+    offered = created + not_created: what a stop rule kept from being sent stays offered. ``stop_seen``
+    is what the rule saw that stopped the sending, null where none did. ``ends`` counts the attempts by
+    their end; those without one are under ``unfinalised``. ``drain_start_ns`` is when the plan had nothing
+    more to send for some slot (closed loop) or at all (open loop), or a rule stopped the sending; null if
+    the drive ended before.
     """
 
     segment: str
@@ -27,6 +30,8 @@ class DriveReport:
     ends: dict[str, int]
     unfinalised: int
     stop_reason: StopReason
+    stop_seen: str | None
+    stages: tuple[StageSpan, ...]
     origin_ns: int
     first_sent_ns: int | None
     last_sent_ns: int | None
@@ -36,6 +41,10 @@ class DriveReport:
     client_limits: tuple[str, ...]  # one sentence each; empty unless client_limited
     loop_lag: LagSummary
     send_lag: LagSummary
+    regenerations: int = 0  # requests of no plan: an answer without its form, asked for again
+    not_created_why: dict[str, int] = field(default_factory=dict)  # followers that never came
+    assembly: LagSummary | None = None  # making bodies that hold replies; null: none was made
+    workers: tuple[dict[str, Any], ...] = ()  # each process's own error, where several drove
 
     @property
     def client_error(self) -> dict[str, Any]:
@@ -45,6 +54,7 @@ class DriveReport:
             "send_lag": dict(self.send_lag),
             "client_limited": self.client_limited,
             "client_limits": list(self.client_limits),
+            **({"workers": list(self.workers)} if self.workers else {}),
         }
 
 

@@ -7,6 +7,7 @@ own request id, so that the ledgers join on it.
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +15,22 @@ from urllib.parse import urlsplit
 
 from runners.protocol.errors import EnvironmentLacks, Finding, Refused
 
-PATHS = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
-CALL_TYPES = ("generation",)
+PATHS = {
+    "chat": "/v1/chat/completions",
+    "completions": "/v1/completions",
+    "embeddings": "/v1/embeddings",
+    "rerank": "/v1/rerank",
+    "score": "/v1/score",
+}
+# Whose replies are a stream of tokens; the others answer with one JSON document.
+GENERATING = ("chat", "completions")
+CALL_TYPES = {
+    "generation": GENERATING,
+    "embedding": ("embeddings",),
+    "rerank": ("rerank",),
+    "score": ("score",),
+}
+_CONTENT_LENGTH = re.compile(rb"\r\nContent-Length: \d+\r\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +60,12 @@ class PreparedRequest:
     @property
     def request_id(self) -> str:
         return str(self.row["request_id"])
+
+    @property
+    def on_reply(self) -> dict[str, Any] | None:
+        """What the plan says to do with the reply; see ``runners.load.structures``."""
+        stated = self.row.get("on_reply")
+        return None if stated is None else json.loads(stated)
 
     def payload(self, attempt_id: str) -> bytes:
         """The whole request as it goes on the wire."""
@@ -107,7 +128,7 @@ def prepare(
     ``return_token_ids`` asks for ids in each delta; some engines refuse it in a stream. A completions
     request carries the prompt as token ids, so that the engine decodes exactly what the plan counted.
     """
-    fixed = [f"Host: {target.authority}", "User-Agent: assay", "Accept: text/event-stream"]
+    fixed = [f"Host: {target.authority}", "User-Agent: assay"]
     if bearer := authorization(authorization_env):
         fixed.append(f"Authorization: {bearer}")
     fixed += ["Content-Type: application/json", f"Connection: {'keep-alive' if reuse else 'close'}"]
@@ -122,24 +143,42 @@ def prepare(
         members = _members(row, model=model, return_token_ids=return_token_ids)
         tail = b"," + json.dumps(members, ensure_ascii=False).encode()[1:]
         body = (b"{", asked[key], tail)
+        accepted = "text/event-stream" if row["endpoint"] in GENERATING else "application/json"
         head = (
             f"POST {target.prefix}{PATHS[row['endpoint']]} HTTP/1.1\r\n{common}\r\n"
-            f"Content-Length: {sum(map(len, body))}\r\nX-Request-Id: "
+            f"Accept: {accepted}\r\nContent-Length: {sum(map(len, body))}\r\nX-Request-Id: "
         )
         prepared.append(PreparedRequest(row=row, head=head.encode(), body=body))
     return prepared
 
 
+def with_messages(request: PreparedRequest, messages: str) -> PreparedRequest:
+    """The request with messages that were not known when it was prepared (canonical JSON)."""
+    start, _, tail = request.body
+    body = (start, b'"messages":' + messages.encode(), tail)
+    length = f"\r\nContent-Length: {sum(map(len, body))}\r\n".encode()
+    head = _CONTENT_LENGTH.sub(length, request.head, count=1)
+    return PreparedRequest(row=request.row, head=head, body=body)
+
+
 def _input_member(endpoint: str, prompt: Mapping[str, Any]) -> bytes:
+    """The members of the body that hold what is asked, without braces around them."""
     if endpoint == "chat":
         return b'"messages":' + str(prompt["messages"]).encode()
+    if endpoint not in GENERATING:
+        return str(prompt["messages"]).encode()[1:-1]
     ids = prompt["token_ids"]
     text = prompt["expanded"]
     given = json.dumps(text) if ids is None else json.dumps([int(i) for i in ids])
     return b'"prompt":' + given.encode()
 
 
+_FORM = {"embeddings": {"encoding_format": "float"}}
+
+
 def _members(row: Mapping[str, Any], *, model: str, return_token_ids: bool) -> dict[str, Any]:
+    if row["endpoint"] not in GENERATING:
+        return {"model": model, **_FORM.get(row["endpoint"], {})}
     members: dict[str, Any] = {
         "model": model,
         "stream": True,
@@ -154,17 +193,19 @@ def _members(row: Mapping[str, Any], *, model: str, return_token_ids: bool) -> d
         "top_k": row["top_k"] or None,  # 0 means all tokens, which is what absence means too
         "seed": row["sampling_seed"],
         "stop": list(row["stop"] or []) or None,
-        "ignore_eos": row["ignore_eos"],
+        "ignore_eos": row["ignore_eos"] or None,  # false is what absence means
     }
-    return members | {name: value for name, value in declared.items() if value is not None}
+    further = json.loads(row["members"]) if row.get("members") else {}
+    return members | {k: v for k, v in declared.items() if v is not None} | further
 
 
 def _check(row: Mapping[str, Any], prompts: Mapping[str, Mapping[str, Any]]) -> None:
     request = row["request_id"]
     if row["call_type"] not in CALL_TYPES:
         raise _refused(f"plan {request}.call_type", row["call_type"], ", ".join(CALL_TYPES))
-    if row["endpoint"] not in PATHS:
-        raise _refused(f"plan {request}.endpoint", row["endpoint"], ", ".join(PATHS))
+    if row["endpoint"] not in CALL_TYPES[row["call_type"]]:
+        allowed = ", ".join(CALL_TYPES[row["call_type"]])
+        raise _refused(f"plan {request}.endpoint", row["endpoint"], f"{allowed}, for its call type")
     if row["prompt_ref"] not in prompts:
         raise _refused(
             f"plan {request}.prompt_ref", row["prompt_ref"], "a prompt_ref of prompts.parquet"

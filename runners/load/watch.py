@@ -34,12 +34,15 @@ class Watch:
         stop_event: StopEvent | None,
         stop: Callable[[StopReason], None],
         show: Callable[[], None],
+        look: Callable[[int], None],
     ) -> None:
+        """``look(now_ns)`` is called at every tick, ``show`` at every fourth."""
         self._deadlines = deadlines
         self._recorder = recorder
         self._stop_event = stop_event
         self._stop = stop
         self._show = show
+        self._look = look
         self._ticks = 0
         self.loop_lag = LagSeries("how late a timer of the client's event loop rang")
 
@@ -61,5 +64,6 @@ class Watch:
         self._deadlines.at(next_ns, self._tick, next_ns)
         self._ticks += 1
         self.stop_if_asked()
+        self._look(now_ns)
         if self._ticks % _TICKS_PER_PROGRESS == 0:
             self._show()

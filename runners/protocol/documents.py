@@ -80,7 +80,7 @@ class ArtifactIdentity(TypedDict):
 
 
 class IdentityDocument(TypedDict):
-    artifact: ArtifactIdentity
+    artifact: ArtifactIdentity | None  # null: nobody has seen what was served
     run: list[IdentityItem]
     complete: bool
     missing: list[str]
@@ -173,6 +173,9 @@ class RunContext(TypedDict):
     token: str
     artifact_roots: list[str]
     secret_names: list[str]  # names of environment variables whose values never reach a file
+    endpoint_hosts: NotRequired[list[str]]  # beside loopback, where an engine elsewhere may be
+    position: NotRequired[int]  # from 0, in the study's recorded order, repetitions included
+    runs: NotRequired[int]  # how many the study has
     # Added by ``prepare`` to the copy in context.json, beside the bundle:
     port: NotRequired[int]  # of the engine, seen free on 127.0.0.1
     artifact_files: NotRequired[

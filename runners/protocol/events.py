@@ -57,6 +57,17 @@ class Segment(StrEnum):
     profile = "profile"
 
 
+class Step(StrEnum):
+    """What a request is in its session or task."""
+
+    turn = "turn"
+    branch = "branch"
+    joining = "joining"  # reads the branches' replies
+    tool_call = "tool_call"
+    continuation = "continuation"  # reads the tool's result
+    regeneration = "regeneration"  # the same question again, since the answer's form was not held
+
+
 class EngineEvent(StrEnum):
     """Rows of ``engine_events.jsonl``: what an engine says of itself, in its own clock.
 

@@ -15,6 +15,7 @@ from runners.protocol.manifest import canonical
 
 _CPUINFO = Path("/proc/cpuinfo")
 _MEMINFO = Path("/proc/meminfo")
+_STAT = Path("/proc/stat")
 _CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
 _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
@@ -68,6 +69,15 @@ def fingerprint(description: HostDescription) -> str:
     keyed: dict[str, Any] = dict(description)
     keyed["memory_bytes"] = None if memory is None else round(memory / 2**30)
     return hashlib.sha256(canonical(keyed)).hexdigest()[:16]
+
+
+def cpu_busy_s() -> float | None:
+    """CPU time that the whole host has spent since its start, steal included; None if not counted."""
+    line = (_text(_STAT) or "").split("\n", 1)[0].split()
+    if len(line) < 9 or line[0] != "cpu":
+        return None
+    user, nice, system, _idle, _iowait, irq, softirq, steal = (int(n) for n in line[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def cpuinfo() -> dict[str, str]:

@@ -17,7 +17,9 @@ CLOCKS = "clocks.json"
 SESSION = "session.jsonl"
 PLAN = "plan.parquet"
 PROMPTS = "prompts.parquet"
+TOKENIZER = "tokenizer.json.gz"  # of the pinned artifact, to count its output again
 ATTEMPTS = "attempts.parquet"
+SENT_INPUTS = "sent_inputs.parquet"  # bodies made while the run went, and their token counts
 WIRE_FOLDER = "wire"
 ENGINE_LOG = "engine.log"
 ENGINE_EVENTS = "engine_events.jsonl"
@@ -34,6 +36,10 @@ ERROR = "error.json"
 # A stream that was recorded elsewhere (the interchange form), in place of attempts, wire and engine events.
 RECORDED_WIRE = "recorded/wire.jsonl"
 RECORDED_EVENTS = "recorded/events.jsonl"
+# Another load client's result: its files whole, and what was read out of them.
+FOREIGN_ORIGINAL = "recorded/original"
+FOREIGN_TOOL = "recorded/tool.json"
+FOREIGN_CALLS = "recorded/calls.jsonl"
 
 # Beside the bundle, never in it: the working folder of a live execution.
 BUNDLE_FOLDER = "bundle"
@@ -69,6 +75,7 @@ FILE_CLASSES: dict[str, FileClass] = {
     OBSERVATION: FileClass.observation,
     CLOCKS: FileClass.observation,
     SESSION: FileClass.observation,
+    TOKENIZER: FileClass.identity,
     PACKAGES: FileClass.identity,
     HOST: FileClass.identity,
     SERVER_INFO: FileClass.identity,
@@ -77,9 +84,12 @@ FILE_CLASSES: dict[str, FileClass] = {
     ENGINE_LOG_TIMES: FileClass.engine,
     ERROR: FileClass.observation,
     RECORDED_WIRE: FileClass.wire,
+    FOREIGN_TOOL: FileClass.client,
+    FOREIGN_CALLS: FileClass.client,
     RECORDED_EVENTS: FileClass.engine,
     PLAN: FileClass.plan,
     PROMPTS: FileClass.content,
+    SENT_INPUTS: FileClass.content,
     ATTEMPTS: FileClass.client,
     ENGINE_LOG: FileClass.engine,
     ENGINE_EVENTS: FileClass.engine,
@@ -92,6 +102,8 @@ def file_class(path: str) -> FileClass:
     """The class of a bundle file by its path; an unlisted top-level file is an observation."""
     if path.startswith(WIRE_FOLDER + "/"):
         return FileClass.wire
+    if path.startswith(FOREIGN_ORIGINAL + "/"):
+        return FileClass.client
     if path.startswith(TRACE_FOLDER + "/"):
         return FileClass.trace
     return FILE_CLASSES.get(path, FileClass.observation)

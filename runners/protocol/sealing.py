@@ -66,10 +66,16 @@ def _conversions(workspace: Workspace, *, keep_content: bool) -> list[_Wanted]:
         (name, None, f"{name}.parquet", _converter(segments, name, latest_by=key))
         for name, key in (("attempts", "attempt_id"), ("scrapes", None), ("telemetry", None))
     ]
+    made_live = [
+        *segments.glob("sent_inputs-*")
+    ]  # segments, or the note of a sealing before this one
+    if made_live:
+        make_inputs = _converter(segments, "sent_inputs", latest_by="request_id")
+        wanted.append(("sent_inputs", None, layout.SENT_INPUTS, make_inputs))
     noted = {int(p.name.split("-")[1]) for p in segments.glob("wire-*-done.json")}
     for worker in sorted({s.worker for s in segment_files(segments, "wire")} | noted):
         make = (
-            _converter(segments, "wire", worker=worker)
+            _converter(segments, "wire", worker=worker, grouped_by="attempt_id")
             if keep_content
             else _digester(segments, worker, salt_of(workspace))
         )
@@ -78,11 +84,22 @@ def _conversions(workspace: Workspace, *, keep_content: bool) -> list[_Wanted]:
 
 
 def _converter(
-    segments: Path, name: str, *, worker: int | None = None, latest_by: str | None = None
+    segments: Path,
+    name: str,
+    *,
+    worker: int | None = None,
+    latest_by: str | None = None,
+    grouped_by: str | None = None,
 ) -> Callable[[Path], Conversion]:
     schema = tables.STREAMS[name]
     return lambda target: to_parquet(
-        segments, name, target, schema, worker=worker, latest_by=latest_by
+        segments,
+        name,
+        target,
+        schema,
+        worker=worker,
+        latest_by=latest_by,
+        grouped_by=grouped_by,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from runners.protocol.documents import Gap
@@ -16,6 +17,10 @@ _NAME = re.compile(
 )
 _GROUP_ROWS = 65_536
 _GROUP_BYTES = 16 * 2**20
+# A stretch that is sorted is written in smaller groups: a reader of one key needs few of them.
+_STRETCH_ROWS = 262_144
+_STRETCH_BYTES = 32 * 2**20
+_SORTED_GROUP_ROWS = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -111,10 +116,13 @@ def to_parquet(
     *,
     worker: int | None = None,
     latest_by: str | None = None,
+    grouped_by: str | None = None,
 ) -> Conversion:
     """Rewrite a stream's segments as one Parquet file (zstd), a row group at a time.
 
     Memory holds one row group (64 Ki rows or 16 MiB) and, with ``latest_by``, one entry per key.
+    ``grouped_by`` names a column whose equal values are brought together within stretches of 32 MiB; rows of
+    one value keep their order, in the stretch and over all of them.
     ``latest_by`` names a key column of which only the last row is kept: the attempts stream holds a
     snapshot of an attempt at each step of its life. A stream without segments gives a file without rows.
     """
@@ -122,6 +130,7 @@ def to_parquet(
     last = _last_rows(segments, schema, latest_by) if latest_by else None
     readings = [SegmentReading(segment=s) for s in segments]
     rows = 0
+    is_whole = _group_is_full if grouped_by is None else _stretch_is_full
     with _writer(target, schema) as writer:
         pending: list[pa.RecordBatch] = []
         pending_rows = pending_bytes = position = 0
@@ -132,10 +141,10 @@ def to_parquet(
                 pending.append(keep)
                 pending_rows += keep.num_rows
                 pending_bytes += keep.nbytes
-                if pending_rows >= _GROUP_ROWS or pending_bytes >= _GROUP_BYTES:
-                    rows += _flush(writer, pending, schema)
+                if is_whole(pending_rows, pending_bytes):
+                    rows += _flush(writer, pending, schema, grouped_by)
                     pending_rows = pending_bytes = 0
-        rows += _flush(writer, pending, schema)
+        rows += _flush(writer, pending, schema, grouped_by)
     return Conversion(
         stream=stream,
         target=target,
@@ -207,10 +216,27 @@ def _only_last(
     return batch.filter(pa.array([last[v] == position + i for i, v in enumerate(values)]))
 
 
-def _flush(writer: pq.ParquetWriter, pending: list[pa.RecordBatch], schema: pa.Schema) -> int:
+def _group_is_full(rows: int, size: int) -> bool:
+    return rows >= _GROUP_ROWS or size >= _GROUP_BYTES
+
+
+def _stretch_is_full(rows: int, size: int) -> bool:
+    return rows >= _STRETCH_ROWS or size >= _STRETCH_BYTES
+
+
+def _flush(
+    writer: pq.ParquetWriter,
+    pending: list[pa.RecordBatch],
+    schema: pa.Schema,
+    grouped_by: str | None,
+) -> int:
     table = pa.Table.from_batches(pending, schema=schema).combine_chunks()
     pending.clear()
-    if table.num_rows:
+    if table.num_rows and grouped_by is not None:
+        order = pc.sort_indices(table, sort_keys=[(grouped_by, "ascending")])  # it is stable
+        table = table.take(order)
+        writer.write_table(table, row_group_size=_SORTED_GROUP_ROWS)
+    elif table.num_rows:
         writer.write_table(table, row_group_size=table.num_rows)
     return int(table.num_rows)
 

@@ -100,6 +100,7 @@ def _spec(
             "drain_s": 5.0,
             "timeouts": {"connect_s": 5.0, "first_byte_s": 10.0, "total_s": 20.0},
             "retry": {"count": 0, "backoff_s": 0.0, "jitter": 0.0, "give_up": "count"},
+            "processes": 1,
             "seed": 0,
         },
         "evidence": {
@@ -109,6 +110,7 @@ def _spec(
             "anchor_interval_s": 0.1,
             "stream_limit_bytes": 2**24,
             "trace": {"enabled": True, "input_tokens": 4, "output_tokens": 4, "requests": 1},
+            "calibrate_client": False,
             **evidence,
         },
     }

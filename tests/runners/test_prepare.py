@@ -109,6 +109,7 @@ def test_a_prepared_run_holds_spec_plan_prompts_identity_and_context(
         "plan.parquet",
         "prompts.parquet",
         "spec.json",
+        "tokenizer.json.gz",
     ]
     assert spec_digest(json.loads((bundle / "spec.json").read_bytes())) == spec_digest(spec)
     identity = json.loads((bundle / "identity.json").read_bytes())

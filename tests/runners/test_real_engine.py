@@ -4,63 +4,20 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
-import uuid
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from experiments.compose import compose
-from experiments.plan import plan
 from runners.evidence import processes
 from runners.protocol import layout, manifest
 from runners.protocol.documents import IDENTITY_ITEMS
 from runners.protocol.workspace import json_lines
 from tests.runners.prepared import ROOT, session_rows
+from tests.runners.real_runs import RUNNERS, execute, prepare
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.timeout(600)]
-
-RUNNERS = [sys.executable, "-m", "runners"]
-
-
-def prepare(folder: Path, *overrides: str) -> Path:
-    [spec] = plan([compose(["study=smollm2_smoke", *overrides])])
-    request = {
-        "spec": spec.document,
-        "spec_digest": spec.digest,
-        "context": {
-            "run_id": str(uuid.uuid4()),
-            "execution_id": str(uuid.uuid4()),
-            "repetition": 0,
-            "study": "smollm2_smoke",
-            "token": "t",
-            "artifact_roots": [],
-            "secret_names": [],
-        },
-    }
-    (folder / "request.json").write_text(json.dumps(request))
-    out = folder / "out"
-    done = subprocess.run(
-        [*RUNNERS, "prepare", str(folder / "request.json"), str(out)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return out
-
-
-def execute(out: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [*RUNNERS, "execute", str(out)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
 
 def processes_of(out: Path) -> set[int]:
     context = json.loads((out / layout.CONTEXT).read_bytes())

@@ -90,6 +90,27 @@ def test_clocks_name_the_domain_its_anchors_and_the_clients_own_error(sealed_onc
     assert set(clocks["client_error"]["by_segment"]) == {"warmup", "cases", "load", "profile"}
 
 
+def test_the_clients_error_is_measured_before_the_run_and_kept_for_the_next(tmp_path: Path) -> None:
+    kept = tmp_path / "calibrations"
+    first = prepared.prepare(tmp_path / "one", evidence={"calibrate_client": True})
+    second = prepared.prepare(tmp_path / "two", evidence={"calibrate_client": True})
+
+    for out in (first, second):
+        code, _, errors = prepared.run("execute", out, "--calibrations", str(kept))
+        assert code == 0, errors
+
+    error = document(first, layout.CLOCKS)["client_error"]
+    own = error["self_calibration"]
+    assert own["streams"] == 2  # the slots of the load in the echo plan
+    assert own["n_events"] == own["expected_events"] > 0
+    assert own["arrival_error"]["p99_ns"] > 0
+    assert error["disturbance"]["samples"] >= 2
+    assert error["disturbance"]["disturbed"] == (error["disturbance"]["others_cores_mean"] > 0.2)
+    # Kept only if nothing disturbed it; then the second run measures nothing.
+    again = document(second, layout.CLOCKS)["client_error"]["self_calibration"]
+    assert again["cached"] is (own["disturbed"] is False)
+
+
 def test_observation_points_say_layer_perspective_and_losses(sealed_once: Path) -> None:
     seen = document(sealed_once, layout.OBSERVATION)
 
@@ -100,6 +121,18 @@ def test_observation_points_say_layer_perspective_and_losses(sealed_once: Path) 
     assert points["engine_metrics"]["rate_hz"] == 10.0
     assert seen["streams"]["attempts.parquet"] == {"rows": 10, "complete": True}
     assert seen["level"] == "E2"
+
+
+@pytest.mark.req("9.02")
+def test_the_two_ends_are_captured_first_then_the_interior(sealed_once: Path) -> None:
+    """In the list of points, and in time: what looks inside (the trace) begins after the measured window."""
+    points = [p["point"] for p in document(sealed_once, layout.OBSERVATION)["points"]]
+    ends = {r["phase"]: r["t_ns"] for r in session_rows(sealed_once, "phase_end")}
+    starts = {r["phase"]: r["t_ns"] for r in session_rows(sealed_once, "phase_start")}
+
+    assert points[:2] == ["client_socket", "engine_front"]
+    assert set(points[2:]) >= {"host", "engine_metrics"}
+    assert ends["measure"] <= starts["profile"]
 
 
 def test_host_engine_client_and_observers_are_all_in_the_telemetry(sealed_once: Path) -> None:

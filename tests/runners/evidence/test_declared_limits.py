@@ -43,3 +43,27 @@ def test_a_light_load_is_labelled_as_baseline_and_control(path: str, value: int)
         "this light load, one request at a time, is a baseline and diagnostic control"
     )
     assert affects == "capacity, and tail latency at high load"
+
+
+@pytest.mark.req("6.12")
+def test_a_hop_of_unknown_settings_is_a_gap_that_names_them() -> None:
+    known = dict.fromkeys(
+        (
+            "response_buffering",
+            "compression",
+            "chunk_granularity",
+            "protocol_conversion",
+            "client_parsing",
+            "render_throttling",
+        ),
+        "none",
+    )
+    hops = [
+        {"name": "engine", **known},
+        {"name": "gateway", **known, "response_buffering": None, "compression": None},
+    ]
+
+    ((what, affects),) = said(changed(loaded(), "boundary.hops", hops))
+
+    assert what == "response buffering, compression at the hop gateway"
+    assert affects == "where a stream that comes in steps was held back"

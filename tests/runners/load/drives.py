@@ -97,6 +97,7 @@ def drive_against(
     folder: Path,
     *,
     rows: Sequence[Mapping[str, Any]] | None = None,
+    prompts: Mapping[str, Mapping[str, Any]] | None = None,
     load: Mapping[str, Any] | None = None,
     loop: str = "uvloop",
     tls: ssl.SSLContext | None = None,
@@ -109,7 +110,7 @@ def drive_against(
             base_url = server.url.replace("http:", "https:") if tls else server.url
             report = await drive(
                 [plan_row()] if rows is None else rows,
-                PROMPTS,
+                PROMPTS if prompts is None else prompts,
                 **{"base_url": base_url, "model": "m", **options},
                 load=load_of() if load is None else load,
                 recorder=recorder,

@@ -101,6 +101,29 @@ def assert_times_in_order(attempt: dict[str, Any]) -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.req("8.07")
+def test_the_wait_between_reads_counts_from_the_last_one(tmp_path: Path) -> None:
+    """Reads 0.1 s apart stay under a limit of 0.25 s, though together they take longer; then silence."""
+
+    async def four_then_silence(exchange: Exchange) -> None:
+        await exchange.send(HEAD_CHUNKED)
+        for text in "abcd":
+            await asyncio.sleep(0.1)
+            await exchange.send(chunk(event(text)))
+        await exchange.closed_by_client()
+        exchange.close()
+
+    outcome = drive_against(
+        four_then_silence, tmp_path, load=load_of(timeouts={"between_reads_s": 0.25})
+    )
+
+    attempt = outcome.only
+    assert (attempt["end"], attempt["detail"]) == ("timeout", "between_reads")
+    assert len(outcome.reads[attempt["attempt_id"]]) == 5  # the head, then four events
+    silent_s = (attempt["ended_ns"] - outcome.reads[attempt["attempt_id"]][-1][0]) / 1e9
+    assert 0.25 <= silent_s < 0.4
+
+
 @pytest.mark.req("6.03")
 def test_the_raw_bytes_are_kept_as_they_came_with_their_times(tmp_path: Path) -> None:
     outcome = drive_against(answers_well, tmp_path)

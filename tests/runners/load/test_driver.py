@@ -258,6 +258,39 @@ def test_retries_keep_every_attempt_and_wait_their_back_off(tmp_path: Path) -> N
 
 
 @pytest.mark.req("8.16")
+def test_a_retry_after_is_waited_for_where_that_is_declared(tmp_path: Path) -> None:
+    busy = plain("429 Too Many Requests", b"", "Retry-After: 1")
+    waits = {}
+    for rule in ("ignore", "honour"):
+        outcome = drive_against(
+            fails_times(1, busy),
+            tmp_path / rule,
+            load=load_of(retry={"count": 1, "backoff_s": 0.01, "retry_after": rule}),
+        )
+        first, second = outcome.attempts.values()
+        waits[rule] = second["created_ns"] - first["ended_ns"]
+
+    assert 10 * MS <= waits["ignore"] < 900 * MS
+    assert waits["honour"] >= 1000 * MS
+
+
+@pytest.mark.req("8.16")
+def test_a_budget_of_retries_is_that_of_the_whole_segment(tmp_path: Path) -> None:
+    async def always_busy(exchange: Exchange) -> None:
+        await exchange.send(plain("503 Service Unavailable", b""))
+
+    outcome = drive_against(
+        always_busy,
+        tmp_path,
+        rows=closed_rows(1, 10),
+        load=load_of(retry={"count": 5, "give_up": "budget", "budget_ratio": 0.2}),
+    )
+
+    # at most a fifth of the first tries so far: one retry from the fifth request on, a second from the tenth
+    assert (outcome.report.created, outcome.report.attempts) == (10, 12)
+
+
+@pytest.mark.req("8.16")
 def test_a_request_is_given_up_after_its_declared_count(tmp_path: Path) -> None:
     outcome = drive_against(
         fails_times(99, plain("500 Internal Server Error", b"")),

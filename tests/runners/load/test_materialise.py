@@ -8,7 +8,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from runners.load.file_prompts import open_file
 from runners.load.materialise import Materialised, materialise, plan_digest, write
+from runners.load.trace_formats import TraceRow
+from runners.prepare import SAMPLES
+from runners.protocol.errors import Refused
 from runners.protocol.tables import PLAN, PROMPTS
 from tests.experiments.declarations import changed, example
 from tests.runners.artifacts import real
@@ -235,3 +239,124 @@ def test_tables_are_written_in_the_bundles_schemas(tmp_path: Path) -> None:
     prompts = pq.read_table(tmp_path / "prompts.parquet")
     assert prompts.schema.equals(PROMPTS)
     assert prompts.num_rows == len(plan.prompts)
+
+
+def test_a_trace_gives_each_request_its_length_and_equal_blocks_an_equal_beginning() -> None:
+    document = example()
+    document["load"] |= {
+        "kind": "trace",
+        "concurrency": None,
+        "trace": {
+            "path": "t",
+            "speed": 1.0,
+            "start_s": 0.0,
+            "lengths": "trace",
+            "max_input_tokens": None,
+            "max_output_tokens": None,
+            "empty_rows": "refuse",
+        },
+    }
+    trace = [
+        TraceRow(line=1, t_ns=0, input_tokens=1100, output_tokens=7, blocks=(4, 5, 6)),
+        TraceRow(line=2, t_ns=10, input_tokens=700, output_tokens=9, blocks=(4, 8)),
+        TraceRow(line=3, t_ns=20, input_tokens=100, output_tokens=3, blocks=(4,)),
+    ]
+
+    plan = materialise(
+        document,
+        real.encoder(),
+        tokenizer_sha256="t" * 64,
+        chat_template_sha256="c" * 64,
+        trace_rows=trace,
+    )
+
+    planned = rows(plan, "load")
+    assert [(r["offset_ns"], r["input_tokens"], r["output_cap"]) for r in planned] == [
+        (0, 1100, 7),
+        (10, 700, 9),
+        (20, 100, 3),
+    ]
+    ids = {p["prompt_ref"]: p["token_ids"] for p in plan.prompts}
+    first, second, third = (ids[r["prompt_ref"]] for r in planned)
+    shared = next(n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+    # block 4 is shared whole, behind the few tokens of the template; the third prompt is shorter than a block
+    assert shared >= 512
+    assert shared < 600
+    assert first[:100] != third
+    assert plan.summary["load"]["trace"]["rows"] == 3
+    document["engine"]["settings"]["max_length"] = 1000
+    with pytest.raises(Refused, match=r"load\.trace: request 1: 1100 input \+ 7 output"):
+        materialise(
+            document,
+            real.encoder(),
+            tokenizer_sha256="t" * 64,
+            chat_template_sha256="c" * 64,
+            trace_rows=trace,
+        )
+
+
+@pytest.mark.req("14.01")
+def test_drawn_lengths_are_exact_in_every_row_and_within_their_bounds() -> None:
+    plan = made(example("workload=drawn_lengths"))
+    load = rows(plan, "load")
+    prompts = {p["prompt_ref"]: p for p in plan.prompts}
+
+    assert len({r["input_tokens"] for r in load}) > 4
+    for row in load:
+        assert 72 <= row["input_tokens"] <= 160
+        assert 2 <= row["output_cap"] <= 32
+        assert len(prompts[row["prompt_ref"]]["token_ids"]) == row["input_tokens"]
+
+
+def test_each_request_begins_with_one_of_the_declared_prefixes() -> None:
+    plan = made(example("workload=drawn_lengths"))
+    prompts = {p["prompt_ref"]: json.loads(p["messages"])[0]["content"] for p in plan.prompts}
+    beginnings: dict[int, set[str]] = {}
+    for row in rows(plan, "load"):
+        words = prompts[row["prompt_ref"]].split()
+        beginnings.setdefault(row["prefix_group"], set()).add(" ".join(words[:32]))
+
+    assert sorted(beginnings) == [0, 1, 2, 3]
+    assert all(len(found) == 1 for found in beginnings.values())
+    assert len(set.union(*beginnings.values())) == 4
+    assert all(r["prefix_group"] is None for r in rows(plan, "warmup"))
+
+
+@pytest.mark.parametrize(
+    ("workload", "tokens", "members"),
+    [
+        ("embedding", 4 * 32, ["input"]),
+        ("rerank", 16 + 4 * 32, ["documents", "query"]),
+        ("score", 16 + 2 * 32, ["text_1", "text_2"]),
+    ],
+)
+def test_a_scoring_call_is_written_text_by_text_at_exact_lengths(
+    workload: str, tokens: int, members: list[str]
+) -> None:
+    plan = made(example(f"workload={workload}"))
+    prompts = {p["prompt_ref"]: json.loads(p["messages"]) for p in plan.prompts}
+
+    for row in rows(plan, "load"):
+        assert (row["call_type"], row["output_cap"]) == (workload, 0)
+        assert row["input_tokens"] == tokens
+        asked = prompts[row["prompt_ref"]]
+        assert sorted(asked) == members
+        (listed,) = [value for value in asked.values() if isinstance(value, list)]
+        assert [len(real.encoder().encode(text)) for text in listed] == [32] * row["items"]
+
+
+def test_a_plan_of_a_file_keeps_what_was_left_out_beside_its_counts() -> None:
+    document = example("workload=sharegpt_file")
+    entries = open_file(document["workload"], roots=[SAMPLES])
+
+    plan = materialise(
+        document,
+        real.encoder(),
+        tokenizer_sha256="t" * 64,
+        chat_template_sha256="c" * 64,
+        entries=entries,
+    )
+
+    assert plan.summary["load"]["file"]["dropped"] == {"no question": 1}
+    assert plan.summary["load"]["file"]["used"] == plan.summary["load"]["requests"] == 8
+    assert len({r["output_cap"] for r in rows(plan, "load")}) > 4  # each as long as its own answer

@@ -64,7 +64,7 @@ def test_only_the_load_segment_knows_concurrency_and_think_time(segment: str) ->
     )
 
     assert isinstance(plan, ClosedLoop)
-    assert (plan.slots, plan.think_ns) == ([0], 0)
+    assert (plan.slots, plan.think.ns("load-0001")) == ([0], 0)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_base_url_that_is_none_is_refused_by_name(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"call_type": "rerank"}, {"endpoint": "responses"}, {"prompt_ref": "gone"}]
+    "change", [{"call_type": "chat"}, {"endpoint": "responses"}, {"prompt_ref": "gone"}]
 )
 def test_a_row_that_cannot_be_sent_is_refused_with_its_request_and_field(
     change: dict[str, Any],
@@ -105,13 +105,50 @@ def test_a_row_that_cannot_be_sent_is_refused_with_its_request_and_field(
 
 
 @pytest.mark.req("1.06")
-@pytest.mark.parametrize("call_type", ["rerank", "score", "embedding"])
-def test_a_scoring_call_never_enters_a_plan_of_generations(call_type: str) -> None:
-    generation, scoring = plan_row(), plan_row(request_id="load-0002", call_type=call_type)
-    assert generation["call_type"] == "generation"
+@pytest.mark.parametrize(
+    ("call_type", "endpoint", "allowed"),
+    [
+        ("rerank", "chat", "rerank"),
+        ("score", "completions", "score"),
+        ("embedding", "rerank", "embeddings"),
+        ("generation", "embeddings", "chat, completions"),
+    ],
+)
+def test_a_call_of_one_type_is_never_sent_to_the_endpoint_of_another(
+    call_type: str, endpoint: str, allowed: str
+) -> None:
+    row = plan_row(request_id="load-0002", call_type=call_type, endpoint=endpoint)
 
-    with pytest.raises(Refused, match=f"load-0002.call_type: {call_type}"):
-        prepared(generation, scoring)
+    with pytest.raises(
+        Refused, match=rf"load-0002\.endpoint: {endpoint} \(allowed: {allowed}, for"
+    ):
+        prepared(row)
+
+
+@pytest.mark.parametrize(
+    ("call_type", "endpoint", "path", "members"),
+    [
+        ("embedding", "embeddings", "/v1/embeddings", {"input": ["a", "b"]}),
+        ("rerank", "rerank", "/v1/rerank", {"query": "q", "documents": ["a", "b"]}),
+        ("score", "score", "/v1/score", {"text_1": "q", "text_2": ["a", "b"]}),
+    ],
+)
+def test_a_scoring_call_holds_its_texts_and_asks_for_no_stream(
+    call_type: str, endpoint: str, path: str, members: dict[str, Any]
+) -> None:
+    row = plan_row(call_type=call_type, endpoint=endpoint, prompt_ref="s", output_cap=0)
+    prompt = {"prompt_ref": "s", "messages": json.dumps(members), "token_ids": [1, 2]}
+
+    (request,) = prepare(
+        [row], {"s": prompt}, target=parse_target("http://h"), model="m", reuse=True
+    )
+
+    head, _, body = request.payload("a-1").partition(b"\r\n\r\n")
+    assert head.startswith(f"POST {path} HTTP/1.1\r\n".encode())
+    assert b"Accept: application/json\r\n" in head
+    assert f"Content-Length: {len(body)}\r\n".encode() in head
+    form = {"encoding_format": "float"} if call_type == "embedding" else {}
+    assert json.loads(body) == {**members, "model": "m", **form}
 
 
 def test_messages_are_shared_between_requests_with_the_same_prompt() -> None:

@@ -50,6 +50,7 @@ def test_streams_become_tables_and_segments_go(workspace: Workspace) -> None:
     assert streams == {
         "attempts.parquet": 2,
         "scrapes.parquet": 1,
+        "sent_inputs.parquet": 0,  # the stream was opened, and nothing had to be made
         "telemetry.parquet": 1,
         "wire/0-0.parquet": 5,
     }

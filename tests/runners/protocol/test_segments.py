@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from runners.protocol import segment_reader
 from runners.protocol.errors import RunFailed
 from runners.protocol.segment_reader import (
     SegmentReading,
@@ -225,6 +226,27 @@ def test_latest_by_keeps_the_last_row_of_each_key_across_segments(tmp_path: Path
 
     table = pq.read_table(tmp_path / "k.parquet").to_pylist()
     assert [(r["key"], r["value"]) for r in table] == [("y", 1), ("x", 2), ("z", 5)]
+
+
+def test_grouped_by_brings_the_rows_of_a_key_together_and_keeps_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three rows are a stretch: y1 x1 y2 | x2 x3 y3. Each is sorted by key, and no row leaves its stretch.
+    monkeypatch.setattr(segment_reader, "_STRETCH_ROWS", 3)
+    stream = SegmentStream(tmp_path, "keyed", KEYED, worker=0, limit_bytes=2**20)
+    for row in (("y", 1), ("x", 1), ("y", 2), ("x", 2), ("x", 3), ("y", 3)):
+        stream.append(row)
+        stream.drain()
+    stream.close()
+
+    done = to_parquet(tmp_path, "keyed", tmp_path / "k.parquet", KEYED, grouped_by="key")
+
+    table = pq.read_table(tmp_path / "k.parquet").to_pylist()
+    assert [(r["key"], r["value"]) for r in table] == [
+        *(("x", 1), ("y", 1), ("y", 2)),
+        *(("x", 2), ("x", 3), ("y", 3)),
+    ]
+    assert done.rows == 6
 
 
 def test_a_stream_that_never_was_gives_a_file_without_rows(tmp_path: Path) -> None:
