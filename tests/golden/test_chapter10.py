@@ -2,14 +2,41 @@
 
 import pytest
 
+from assay.analysis.absence import Absent
+from assay.analysis.metrics.client import tpot_last_token
 from assay.analysis.perfmodel import laws
 from assay.analysis.perfmodel.bounds import kernel_sum_estimate_s, time_bound
 from assay.analysis.perfmodel.precision import plain
 from assay.analysis.perfmodel.structure import Structure
 from assay.analysis.perfmodel.weights import uniform
 from assay.analysis.perfmodel.work import Operator, decode_sequences, step_operators
+from assay.analysis.wire.attempt import Attempt
+from tests.assay.analysis import streams
 from tests.assay.analysis.perfmodel.structures import REFERENCE_7B
 from tests.golden.book import Example
+
+MS_PER_S = 1e3
+
+
+@pytest.mark.req("14.03")
+def test_tpot_ends_at_the_last_token_and_needs_two() -> None:
+    example = Example("ch10.1-tpot-definition")
+
+    tpot, one = (tpot_last_token(_reply(example, tokens), None) for tokens in (example["N"], 1))
+
+    assert isinstance(tpot, float)
+    example.expect(tpot=tpot * MS_PER_S, defined_for_N1=not isinstance(one, Absent))
+    example.all_checked()
+
+
+def _reply(example: Example, tokens: int) -> Attempt:
+    """First and last content at the example's times; the end of the reply comes later and does not count."""
+    first, last = example["t_first"], example["t_last"]
+    return streams.reply(
+        (first, streams.delta("a")),
+        (last, streams.delta("b", finish="stop") + streams.usage(tokens)),
+        (last + 500, streams.DONE),
+    )
 
 
 @pytest.mark.req("14.04")
@@ -152,6 +179,19 @@ def test_attention_intensity_under_ideal_reuse() -> None:
         I_mha=laws.attention_intensity(h=h, h_kv=h, kv_element_bytes=b),
         I_mqa=laws.attention_intensity(h=h, h_kv=1, kv_element_bytes=b),
         I_gqa8_long_form=long_form,
+    )
+    example.all_checked()
+
+
+@pytest.mark.req("13.34")
+def test_a_step_reads_the_expected_union_of_experts() -> None:
+    example = Example("ch10.6-expert-union")
+    experts, chosen = example["E"], example["k"]
+
+    example.expect(
+        p_untouched=laws.untouched_share(experts=experts, chosen=chosen, tokens=example["B"]),
+        expected_experts=laws.expected_experts(experts=experts, chosen=chosen, tokens=example["B"]),
+        expected_experts_B1=laws.expected_experts(experts=experts, chosen=chosen, tokens=1),
     )
     example.all_checked()
 

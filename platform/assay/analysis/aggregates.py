@@ -9,20 +9,24 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from assay.analysis.absence import Absent
 from assay.analysis.documents import Aggregate
 from assay.analysis.errors import ClaimRefused
+from assay.analysis.figures import Figures, Floats
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.metrics.rule import Rule
 from assay.analysis.percentiles import (
     PERCENTILE_RULE,
     Interval,
+    clustered_mean_interval,
+    clustered_percentile_interval,
     mean_interval,
     percentile,
     percentile_interval,
     samples_needed,
 )
-from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
@@ -43,9 +47,20 @@ class Scope:
 
 
 def of_samples(
-    rule: str, unit: str, samples: Sequence[float], *, offered: int, scope: Scope, seed: int
+    rule: str,
+    unit: str,
+    samples: Sequence[float] | Floats,
+    *,
+    offered: int,
+    scope: Scope,
+    seed: int,
+    clusters: Sequence[int] | Floats | None = None,
 ) -> list[Aggregate]:
-    """mean, min, p50, p95, p99 and max of samples in time order. NaN and infinities never enter."""
+    """mean, min, p50, p95, p99 and max of samples in time order. NaN and infinities never enter.
+
+    ``clusters`` says how many consecutive samples each request gave, where one gives several: intervals then
+    take the request as the unit. With samples that are not finite there is none.
+    """
     if not scope.population:
         raise ClaimRefused(
             field=f"population of {rule}",
@@ -53,15 +68,16 @@ def of_samples(
             allowed="the attempts or events that were counted, in words",
             remedy="A percentile without a population says nothing; name it.",
         )
-    finite = [s for s in samples if math.isfinite(s)]
+    values = np.asarray(samples, dtype=np.float64)
+    finite = values[np.isfinite(values)]
     n = len(finite)
-    if not finite:
+    if not n:
         return [
             aggregate(rule, name, unit, Absent("no sample"), n=0, of=offered, scope=scope)
             for name in ("mean", *QUANTILES)
         ]
-    ordered = sorted(finite)
-    mean = math.fsum(finite) / n
+    ordered = np.sort(finite)
+    mean = math.fsum(finite.data) / n
     found = [
         aggregate(
             rule,
@@ -71,10 +87,10 @@ def of_samples(
             n=n,
             of=offered,
             scope=scope,
-            interval=mean_interval(finite, seed=seed),
+            interval=_mean_interval(finite, clusters, seed=seed),
         )
     ]
-    found.append(aggregate(rule, "min", unit, ordered[0], n=n, of=offered, scope=scope))
+    found.append(aggregate(rule, "min", unit, float(ordered[0]), n=n, of=offered, scope=scope))
     for name, q in QUANTILES.items():
         needed = samples_needed(q)
         value: float | Absent = (
@@ -91,12 +107,35 @@ def of_samples(
                 n=n,
                 of=offered,
                 scope=scope,
-                interval=percentile_interval(ordered, q) if n >= needed else None,
+                interval=_percentile_interval(finite, ordered, clusters, q)
+                if n >= needed
+                else None,
                 percentile_rule=PERCENTILE_RULE,
             )
         )
-    found.append(aggregate(rule, "max", unit, ordered[-1], n=n, of=offered, scope=scope))
+    found.append(aggregate(rule, "max", unit, float(ordered[-1]), n=n, of=offered, scope=scope))
     return found
+
+
+def _mean_interval(
+    samples: Sequence[float] | Floats, clusters: Sequence[int] | Floats | None, *, seed: int
+) -> Interval | None:
+    if clusters is None:
+        return mean_interval(samples, seed=seed)
+    known = np.sum(clusters) == len(samples)
+    return clustered_mean_interval(samples, clusters, seed=seed) if known else None
+
+
+def _percentile_interval(
+    samples: Sequence[float] | Floats,
+    ordered: Sequence[float] | Floats,
+    clusters: Sequence[int] | Floats | None,
+    q: float,
+) -> Interval | None:
+    if clusters is None:
+        return percentile_interval(ordered, q)
+    known = np.sum(clusters) == len(samples)
+    return clustered_percentile_interval(samples, clusters, q) if known else None
 
 
 def aggregate(
@@ -157,7 +196,7 @@ def special(value: float) -> str:
 
 def of_attempts(
     attempts: Sequence[Attempt],
-    records: Mapping[str, ServerRecord],
+    figures: Figures,
     *,
     segment: str,
     levels: Mapping[str, str],
@@ -169,54 +208,50 @@ def of_attempts(
     that did not complete and are therefore not in the population.
     """
     ordered = sorted(attempts, key=lambda a: (a.start_ns is None, a.start_ns, a.attempt_id))
+    places = figures.places(a.attempt_id for a in ordered)
+    completed = np.array([a.state is ClientState.completed for a in ordered], dtype=bool)
     found: list[Aggregate] = []
     for rule in ATTEMPT_RULES.values():
-        used, offered = _samples(rule, ordered, records)
-        if not used and not offered:
+        used, offered, clusters = _samples(rule, figures, places, completed)
+        if not len(used) and not offered:
             continue
         population = f"{rule.population}, {segment}" if segment else rule.population
         scope = Scope(
             population=population,
             denominator="samples" if rule.samples is not None else "attempts",
             perspective=rule.perspective,
-            clock_domain=_domain(rule, ordered, records),
+            clock_domain=_domain(rule, figures, places),
             limited_by=levels["server" if rule.perspective != "client" else "client"],
         )
-        found += of_samples(rule.id, rule.unit, used, offered=offered, scope=scope, seed=seed)
+        found += of_samples(
+            rule.id,
+            rule.unit,
+            used,
+            offered=offered,
+            scope=scope,
+            seed=seed,
+            clusters=clusters,
+        )
     return found
 
 
 def _samples(
-    rule: Rule, attempts: Sequence[Attempt], records: Mapping[str, ServerRecord]
-) -> tuple[list[float], int]:
-    """Samples of the rule's population, and how many were offered in all (none: the rule does not apply)."""
-    used: list[float] = []
-    offered = 0
-    applies = False
-    for attempt in attempts:
-        record = records.get(attempt.attempt_id)
-        value = rule.compute(attempt, record)
-        counted = rule.population.startswith("sent") or attempt.state is ClientState.completed
-        applies = applies or not isinstance(value, Absent)
-        if rule.samples is None:
-            offered += 1
-            if counted and not isinstance(value, Absent):
-                used.append(value)
-            continue
-        samples = rule.samples(attempt, record)
-        if isinstance(samples, Absent):
-            continue
-        offered += len(samples)
-        if counted:
-            used += samples
-    return used, offered if applies else 0
+    rule: Rule, figures: Figures, places: Floats, completed: Floats
+) -> tuple[Floats, int, Floats | None]:
+    """Samples of the population, how many were offered in all (0: no such rule here), samples a request."""
+    values = figures.values_at(rule.id, places)
+    known = ~np.isnan(values)
+    counted = np.ones_like(completed) if rule.population.startswith("sent") else completed
+    if rule.samples is None:
+        return values[known & counted], len(values) if known.any() else 0, None
+    used = figures.samples_at(rule.id, places[counted])
+    offered = int(figures.counts_at(rule.id, places).sum())
+    clusters = figures.counts_at(rule.id, places[counted])
+    return used, offered if known.any() else 0, clusters
 
 
-def _domain(rule: Rule, attempts: Sequence[Attempt], records: Mapping[str, ServerRecord]) -> str:
-    if rule.perspective == "client":
-        domains = {a.clock_domain for a in attempts}
-    else:
-        domains = {r.clock_domain for a in attempts if (r := records.get(a.attempt_id)) is not None}
-        if rule.perspective == "both":
-            return "differences of local durations; no common clock"
+def _domain(rule: Rule, figures: Figures, places: Floats) -> str:
+    if rule.perspective == "both":
+        return "differences of local durations; no common clock"
+    domains = figures.domains_at(rule, places)
     return min(domains) if len(domains) == 1 else "several"

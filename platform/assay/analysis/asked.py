@@ -1,9 +1,10 @@
-"""What a reader asks of a recorded stream: service levels and a window, from their text forms."""
+"""What a reader asks of a recorded stream: service levels, a window, tags; from their text forms."""
 
 from assay.analysis.errors import BadRecord
 from assay.analysis.quantities import NS_PER_S, duration_ns, instant_ns
 from assay.analysis.rates import ServiceLevels
 from assay.analysis.window import Window
+from assay.analysis.wire.reasoning_tags import ReasoningTags
 
 _LEVELS = ("ttft", "tpot", "e2e")
 
@@ -45,3 +46,18 @@ def window(text: str) -> Window:
             remedy="Swap the two instants.",
         )
     return Window(from_ns=from_ns, to_ns=to_ns, chosen="asked for")
+
+
+def reasoning_tags(text: str | None) -> ReasoningTags | None:
+    """``<think>,</think>``; without the opening one, replies start inside their reasoning."""
+    if text is None:
+        return None
+    opens, comma, closes = (part.strip() for part in text.partition(","))
+    if not comma or not closes or opens == closes:
+        raise BadRecord(
+            field="--reasoning-tags",
+            seen=repr(text),
+            allowed="two different tags as OPEN,CLOSE, or ,CLOSE",
+            remedy="Write for example '<think>,</think>'.",
+        )
+    return ReasoningTags(opens=opens or closes, closes=closes, starts_inside=not opens)

@@ -6,7 +6,9 @@ from assay.analysis.absence import Absent
 from assay.analysis.aggregates import special
 from assay.analysis.documents import AttemptReading, MetricValue
 from assay.analysis.metrics.registry import ATTEMPT_RULES
+from assay.analysis.retokenized import NO_TOKENIZER
 from assay.analysis.server_record import ServerRecord
+from assay.analysis.token_counts import disagreements, token_counts
 from assay.analysis.wire import content
 from assay.analysis.wire.attempt import Attempt
 
@@ -22,7 +24,6 @@ _WHY_NO_TIME = {
 _WHY_NO_COUNT = {
     "token_ids": "the server sent no token ids",
     "usage": "the server sent no usage",
-    "retokenized": "no pinned tokenizer was applied to the text in this reading",
     "prompt_tokens": "the server sent neither usage nor prompt token ids",
     "cached_tokens": "the server did not report cached tokens",
 }
@@ -44,9 +45,7 @@ def attempt_document(attempt: Attempt, record: ServerRecord | None) -> AttemptRe
         "ended": attempt.decided_ns,
     }
     counts: dict[str, int | None] = {
-        "token_ids": reply.token_ids,
-        "usage": reply.usage_tokens,
-        "retokenized": None,
+        **token_counts(attempt),
         "content_chunks": len(reply.chunk_times_ns),
         "events": reply.events,
     }
@@ -64,6 +63,11 @@ def attempt_document(attempt: Attempt, record: ServerRecord | None) -> AttemptRe
         failure=attempt.failure,
         timestamps_ns=times,
         counts=counts,
+        disagreements=disagreements(attempt),
+        usage_form=reply.usage_form,
+        dialect=reply.dialect,
+        dialect_by=reply.dialect_by,
+        response_headers=attempt.headers,
         prompt_tokens=attempt.prompt_tokens,
         cached_tokens=reply.cached_tokens,
         text=reply.text,
@@ -95,7 +99,7 @@ def metric_values(attempt: Attempt, record: ServerRecord | None) -> dict[str, Me
     """Every rule of the catalogue on one attempt: a value, or why there is none."""
     found: dict[str, MetricValue] = {}
     for rule in ATTEMPT_RULES.values():
-        value = rule.compute(attempt, record)
+        value = rule.value(attempt, record)
         if isinstance(value, Absent):
             found[rule.id] = MetricValue(value=None, unit=rule.unit, absent=value.reason)
         elif math.isfinite(value):
@@ -128,6 +132,8 @@ def _reasons(
         for name, why in _WHY_NO_COUNT.items()
         if name in counts and counts[name] is None
     }
+    if attempt.retokenized is None:
+        reasons["counts.retokenized"] = attempt.retokenized_absent or NO_TOKENIZER.reason
     if attempt.prompt_tokens is None:
         reasons["prompt_tokens"] = _WHY_NO_COUNT["prompt_tokens"]
     if attempt.reply.cached_tokens is None:

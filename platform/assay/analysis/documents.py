@@ -6,6 +6,9 @@ and its derived tables they count from the run's origin (``origins_ns``), so tha
 
 from typing import Any, TypedDict
 
+from assay.analysis.dependencies import DependencyAccount
+from assay.analysis.task_documents import TaskReading, WorkloadReading
+from assay.analysis.token_counts import CountDisagreement
 from runners.protocol.documents import Gap, IdentityItem
 
 
@@ -31,6 +34,11 @@ class AttemptReading(TypedDict):
     failure: str | None
     timestamps_ns: dict[str, int | None]
     counts: dict[str, int | None]
+    disagreements: list[CountDisagreement]  # of the token counts, pair by pair
+    usage_form: str | None  # late | cumulative | per_chunk; None: the server sent no usage
+    dialect: str | None  # of the reply; None: no payload showed one
+    dialect_by: str | None  # declared | recognised
+    response_headers: dict[str, str]  # those that say who answered and how the body was wrapped
     prompt_tokens: int | None
     cached_tokens: int | None
     text: str
@@ -173,22 +181,43 @@ class ResidualRow(TypedDict):
     overturned_by: str
 
 
-class InterpretationDocument(TypedDict):
+class GradeDocument(TypedDict):
+    """How far the client's own figures can be trusted: a letter, and why it is not an A."""
+
+    letter: str
+    reasons: list[str]
+
+
+class RunReading(TypedDict):
+    """What is said of a run as a whole; its size does not grow with the number of attempts."""
+
     definition_version: str
     bundle_digest: str | None
-    attempts: list[AttemptReading]
     aggregates: list[Aggregate]
-    ledgers: Ledgers
     reconciliation: Reconciliation
-    lanes: list[Lane]
-    ghost_load: list[GhostLoad]
-    cancel_checks: list[CancelCheck]
+    grade: GradeDocument
     identity: list[IdentityItem]
     residuals: list[dict[str, Any]]
     gaps: list[Gap]
+    dependencies: list[DependencyAccount]  # each external dependency on its own
+    stream_pace: dict[
+        str, int
+    ]  # place where pace was lost -> attempts; a stream may have lost it at two
     ledger_counts: dict[str, dict[str, int]]  # ledger -> final state -> subjects
     contract: dict[str, Any]  # name, origin (declared | implied), and what it asks
     retries: dict[str, Any]
+    workload: WorkloadReading | None  # null: single requests, or no plan is known
     windows: list[dict[str, Any]]  # over which rates were taken
     origins_ns: dict[str, str]  # clock domain -> what was subtracted from its times, as text
     observed: dict[str, Any]  # counts of server record, iterations, unreadable lines
+
+
+class InterpretationDocument(RunReading):
+    """The whole reading, attempts and all: what the CLI prints. In an archive those lie in tables."""
+
+    attempts: list[AttemptReading]
+    tasks: list[TaskReading]
+    ledgers: Ledgers
+    lanes: list[Lane]
+    ghost_load: list[GhostLoad]
+    cancel_checks: list[CancelCheck]

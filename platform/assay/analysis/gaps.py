@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from assay.analysis.events import Fact
 from assay.analysis.iterations import IterationLog
-from assay.analysis.server_record import ServerRecords
+from assay.analysis.server_record import ServerSummary
+from assay.analysis.token_counts import disagreement_words
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.documents import Gap, IdentityItem
 from runners.protocol.events import EvidenceStrength
@@ -21,15 +21,13 @@ def gap(what: str, *, affects: str, needed: str) -> Gap:
 
 def observation_gaps(
     attempts: Sequence[Attempt],
-    records: ServerRecords,
+    server: ServerSummary,
     iterations: IterationLog | None,
     identity: Sequence[IdentityItem],
-    *,
-    release_known: bool,
 ) -> list[Gap]:
     """What these observations leave open, in the order: server side, path, release, counts, clocks."""
     found: list[Gap] = []
-    if attempts and not len(records):
+    if attempts and not server.attempts:
         found.append(
             gap(
                 SERVER,
@@ -53,7 +51,7 @@ def observation_gaps(
                 needed="a trace of this run with call correlation and shapes (E2)",
             )
         )
-    if not release_known:
+    if not server.shows_release:
         found.append(
             gap(
                 RELEASE,
@@ -62,7 +60,7 @@ def observation_gaps(
             )
         )
     found += _count_gaps(attempts)
-    found += _clock_gaps(attempts, records)
+    found += _clock_gaps(attempts, server)
     return found
 
 
@@ -104,6 +102,23 @@ def _count_gaps(attempts: Sequence[Attempt]) -> list[Gap]:
                 needed="token ids in every content event",
             )
         )
+    if words := disagreement_words(attempts):
+        found.append(
+            gap(
+                words,
+                affects="every figure per token: it holds for the count it was taken from",
+                needed="an explanation by the server's own record (end tokens, stripped marks, batched ids)",
+            )
+        )
+    compressed = [a for a in attempts if "content-encoding" in a.headers]
+    if compressed:
+        found.append(
+            gap(
+                f"response compression was on in {len(compressed)} attempt(s)",
+                affects="chunk times: a compressor may hold bytes back",
+                needed="the same run without compression",
+            )
+        )
     unrequested = [a for a in attempts if a.ids.task_id is None]
     if unrequested:
         found.append(
@@ -116,11 +131,8 @@ def _count_gaps(attempts: Sequence[Attempt]) -> list[Gap]:
     return found
 
 
-def _clock_gaps(attempts: Sequence[Attempt], records: ServerRecords) -> list[Gap]:
-    client = {a.clock_domain for a in attempts}
-    foreign = sorted(
-        {r.clock_domain for r in records if r.clock_domain not in client and r.error_ns is None}
-    )
+def _clock_gaps(attempts: Sequence[Attempt], server: ServerSummary) -> list[Gap]:
+    foreign = sorted(server.uncalibrated - {a.clock_domain for a in attempts})
     found = [
         gap(
             f"mapping of clock domain {domain} onto the client's",
@@ -129,15 +141,15 @@ def _clock_gaps(attempts: Sequence[Attempt], records: ServerRecords) -> list[Gap
         )
         for domain in foreign
     ]
-    if records.unjoined:
+    if server.unjoined:
         found.append(
             gap(
-                f"{len(records.unjoined)} id(s) in the server record without an attempt",
+                f"{server.unjoined} id(s) in the server record without an attempt",
                 affects="reconciliation",
                 needed="the client's record of these calls, or the id the engine was given",
             )
         )
-    for domain, count in sorted(records.other_domains.items()):
+    for domain, count in sorted(server.other_domains.items()):
         found.append(
             gap(
                 f"{count} server event(s) in a second clock domain {domain}",
@@ -146,8 +158,3 @@ def _clock_gaps(attempts: Sequence[Attempt], records: ServerRecords) -> list[Gap
             )
         )
     return found
-
-
-def release_known(records: ServerRecords) -> bool:
-    """Whether any attempt carries evidence of a release level."""
-    return any(r.kv or r.releases or Fact.kv_released in r.marks for r in records)

@@ -4,33 +4,24 @@ The load segment where there is one (archive cases have shapes of their own and 
 all measured attempts.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from assay.analysis.absence import Absent
 from assay.analysis.aggregates import Scope, of_attempts
+from assay.analysis.cached_share import cached_share
+from assay.analysis.call_types import by_call_type, one_call_type
+from assay.analysis.compat.column_aggregates import of_recorded
 from assay.analysis.documents import Aggregate
+from assay.analysis.figures import Figures
 from assay.analysis.iterations import IterationLog
-from assay.analysis.rates import ServiceLevels, goodput, outcome_shares, throughputs
-from assay.analysis.server_record import ServerRecord
+from assay.analysis.load_windows import LoadWindow
+from assay.analysis.rates import ServiceLevels, goodput, outcome_shares
 from assay.analysis.step_aggregates import step_aggregates
-from assay.analysis.window import (
-    Window,
-    closed_loop_window,
-    open_loop_window,
-    whole_window,
-)
+from assay.analysis.window import Window
+from assay.analysis.window_rates import window_rates
 from assay.analysis.wire.attempt import Attempt
+from experiments.schema.workload import CallType
 from runners.protocol.events import Segment
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadShape:
-    """What the declared load was: the concurrency of a closed loop, or an open loop, or neither known."""
-
-    concurrency: int | None = None
-    open_loop: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +29,8 @@ class Group:
     """The attempts aggregated, how they are called, and of which limits each side's numbers are."""
 
     attempts: Sequence[Attempt]
+    superseded: frozenset[str]  # requests whose answers were asked for again
+    unplanned: frozenset[str]  # the requests that asked
     words: str
     is_load: bool
     client_level: str
@@ -51,11 +44,19 @@ class Group:
 
 
 def group_of(
-    attempts: Sequence[Attempt], *, client_level: str, server_level: str, seed: int
+    attempts: Sequence[Attempt],
+    *,
+    client_level: str,
+    server_level: str,
+    seed: int,
+    superseded: frozenset[str] = frozenset(),
+    unplanned: frozenset[str] = frozenset(),
 ) -> Group:
     load = [a for a in attempts if a.segment == Segment.load]
     return Group(
         attempts=load or list(attempts),
+        superseded=superseded,
+        unplanned=unplanned,
         words=f"segment {Segment.load.value}" if load else "",
         is_load=bool(load),
         client_level=client_level,
@@ -64,31 +65,22 @@ def group_of(
     )
 
 
-def choose_window(
-    attempts: Sequence[Attempt], shape: LoadShape, asked: Window | None
-) -> Window | Absent:
-    """The window asked for, else the steady part of the declared load, else first send to last end."""
-    if asked is not None:
-        return asked
-    if shape.concurrency is not None:
-        steady = closed_loop_window(attempts, shape.concurrency)
-    elif shape.open_loop:
-        steady = open_loop_window(attempts)
-    else:
-        return whole_window(attempts)
-    return steady if isinstance(steady, Window) else whole_window(attempts)
-
-
 def group_aggregates(
     group: Group,
-    records: Mapping[str, ServerRecord],
-    window: Window | Absent,
+    figures: Figures,
+    windows: Sequence[LoadWindow],
     *,
     asked: Window | None,
     slo: ServiceLevels,
     offered: int | None,
 ) -> list[Aggregate]:
-    """Attempt rules, outcome shares, rates and goodput. ``offered`` counts the group's planned requests."""
+    """Attempt rules, outcome shares, rates and goodput. ``offered`` counts the group's planned requests.
+
+    Rates are taken over each of the windows; goodput over the first, which is the whole load's. Raises
+    ClaimRefused where the group holds calls of several types.
+    """
+    call_type = one_call_type(group.attempts, field="attempts of an aggregate")
+    slo = slo.of_calls(call_type)
     chosen, words = list(group.attempts), group.words
     if asked is not None:
         chosen = [a for a in chosen if asked.holds(a.sent_ns)]
@@ -102,27 +94,42 @@ def group_aggregates(
     )
     found = of_attempts(
         chosen,
-        records,
+        figures,
         segment=words,
         levels={"client": group.client_level, "server": group.server_level},
         seed=group.seed,
     )
     found += outcome_shares(chosen, scope)
-    found += throughputs(group.attempts, window, scope)
+    found.append(cached_share(chosen, scope))
+    for one in windows:
+        found += window_rates(group.attempts, one, scope, superseded=group.superseded)
+    window = windows[0].window
     if slo.asked:
-        seen = len({a.ids.request_id or a.attempt_id for a in chosen})
+        judged = [a for a in chosen if a.ids.request_id not in group.unplanned]
+        seen = len({a.ids.request_id or a.attempt_id for a in judged})
         found += goodput(
-            chosen,
+            judged,
             slo,
             offered=seen if offered is None or asked is not None else max(seen, offered),
             window=window if isinstance(window, Window) else None,
             scope=scope,
         )
-    if isinstance(window, Window):
-        for entry in found:
-            if entry["denominator"].startswith("window") or entry["rule"] == "goodput.rate":
-                entry["window_ns"] = [window.from_ns, window.to_ns]
+        if isinstance(window, Window):
+            found[-1]["window_ns"] = [window.from_ns, window.to_ns]
+    if call_type is CallType.generation:
+        found += of_recorded(chosen, scope)
     return found
+
+
+def groups_by_call_type(group: Group) -> list[Group]:
+    """One group for each type of call; its words name the type where that is no plain generation."""
+    found = by_call_type(group.attempts)
+    if list(found) in ([], [CallType.generation]):
+        return [group]
+    return [
+        replace(group, attempts=own, words=f"{group.words}, {kind} calls".removeprefix(", "))
+        for kind, own in found.items()
+    ]
 
 
 def iteration_aggregates(log: IterationLog, group: Group, *, clock_domain: str) -> list[Aggregate]:
@@ -137,15 +144,3 @@ def iteration_aggregates(log: IterationLog, group: Group, *, clock_domain: str) 
         level=group.server_level,
         seed=group.seed,
     )
-
-
-def window_document(window: Window | Absent) -> dict[str, Any]:
-    """A window as JSON, or the reason why there is none."""
-    if isinstance(window, Absent):
-        return {"from_ns": None, "to_ns": None, "chosen": None, "absent": window.reason}
-    return {
-        "from_ns": window.from_ns,
-        "to_ns": window.to_ns,
-        "chosen": window.chosen,
-        "absent": None,
-    }

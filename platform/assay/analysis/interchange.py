@@ -7,7 +7,6 @@ A line that cannot be read is refused with its number.
 
 import base64
 import binascii
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,12 +14,14 @@ from typing import Any
 from assay.analysis.errors import BadRecord
 from assay.analysis.events import EventRecord, perspective_of
 from assay.analysis.wire.attempt import Attempt, AttemptIds, AttemptReader
+from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
+from assay.analysis.wire.json_text import NotJson, is_whole, read_json
 from runners.protocol.events import WireKind
 
 UNSPECIFIED_DOMAIN = "unspecified"
 _ID_NAMES = ("request_id", "task_id", "session_id", "model_call_id", "retry_of")
-_decode = json.JSONDecoder().decode  # json.loads looks at its options for every line
 _ID_SET = frozenset(_ID_NAMES)
+_TIME_LIMIT = 2**63  # what the tables hold
 _KINDS = {kind.value: kind for kind in WireKind}
 
 
@@ -71,13 +72,17 @@ def wire_rows(lines: Iterable[str | bytes], *, file: str) -> Iterator[WireRow]:
         )
 
 
-def read_attempts(rows: Iterable[WireRow], *, file: str) -> list[Attempt]:
+def read_attempts(
+    rows: Iterable[WireRow], *, file: str, declared: Declared = NOTHING_DECLARED
+) -> list[Attempt]:
     """All attempts of a recorded stream, in the order in which they first appear."""
     readers: dict[str, AttemptReader] = {}
     for row in rows:
         reader = readers.get(row.ids.attempt_id)
         if reader is None:
-            reader = readers[row.ids.attempt_id] = AttemptReader(row.ids, row.clock_domain)
+            reader = readers[row.ids.attempt_id] = AttemptReader(
+                row.ids, row.clock_domain, declared
+            )
         else:
             _merge_ids(reader.attempt, row, file)
         if row.kind is WireKind.read:
@@ -158,8 +163,8 @@ def _objects(lines: Iterable[str | bytes], *, file: str) -> Iterator[tuple[int, 
         if not line.strip():
             continue
         try:
-            document = _decode(line if isinstance(line, str) else line.decode())
-        except (ValueError, RecursionError) as error:
+            document = read_json(line.encode() if isinstance(line, str) else line)
+        except (NotJson, UnicodeEncodeError) as error:
             raise BadRecord(
                 field=f"{file}:{number}",
                 seen=str(error),
@@ -183,11 +188,11 @@ def _is_int(value: Any) -> bool:
 def _time(document: dict[str, Any], where: str) -> int:
     value = document.get("t_ns")
     if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if not _is_int(value):
+        value = int(value)
+    if not _is_int(value) or abs(value) >= _TIME_LIMIT:  # type: ignore[arg-type]  # an int by then
         raise BadRecord(
             field=f"{where} t_ns",
-            seen=repr(value),
+            seen=repr(value)[:80],
             allowed="a whole number of ns",
             remedy="Give the time in ns of the row's clock domain.",
         )
@@ -208,12 +213,12 @@ def _status(document: dict[str, Any], where: str) -> int | None:
 
 def _text(document: dict[str, Any], name: str, where: str) -> str:
     value = document.get(name)
-    if isinstance(value, str) and value:
+    if isinstance(value, str) and value and is_whole(value):
         return value
     raise BadRecord(
         field=f"{where} {name}",
         seen=repr(value),
-        allowed="a non-empty text",
+        allowed="a non-empty text of whole characters",
         remedy=f"Give the {name} of the row.",
     )
 

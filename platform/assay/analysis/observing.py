@@ -9,7 +9,7 @@ from assay.analysis.iterations import IterationLog
 from assay.analysis.metrics import client, server
 from assay.analysis.observed import ObservedAttempt, ObservedMemory, ObservedQuantities
 from assay.analysis.quantities import NS_PER_S
-from assay.analysis.server_record import ServerRecord, ServerRecords
+from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
 
 _MEMORY_FACTS = frozenset({Fact.memory, Fact.kv_taken, Fact.kv_released})
@@ -49,8 +49,7 @@ class MemoryLog:
 
 
 def observed_quantities(
-    attempts: Sequence[Attempt],
-    records: ServerRecords,
+    attempts: Sequence[ObservedAttempt],
     iterations: IterationLog,
     memory: MemoryLog,
     *,
@@ -59,7 +58,6 @@ def observed_quantities(
     level: str,
 ) -> ObservedQuantities:
     """Everything measured in the measured phase that a prediction may be compared with."""
-    ids = {a.attempt_id for a in attempts}
     segments = {a.segment for a in attempts}
     return ObservedQuantities(
         clock_domain=clock_domain,
@@ -68,11 +66,7 @@ def observed_quantities(
         steps=tuple(s for s in iterations.steps if s.segment in segments and s.segment is not None)
         if segments != {None}
         else tuple(iterations.steps),
-        attempts=tuple(
-            _attempt(a, records.get(a.attempt_id), iterations)
-            for a in attempts
-            if a.attempt_id in ids
-        ),
+        attempts=tuple(attempts),
         memory=ObservedMemory(
             weight_file_bytes=weight_file_bytes,
             kv_bytes_allocated=memory.kv_bytes_allocated,
@@ -83,14 +77,27 @@ def observed_quantities(
     )
 
 
-def _attempt(
-    attempt: Attempt, record: ServerRecord | None, iterations: IterationLog
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefillSeen:
+    """Steps in which an attempt's prompt was computed (None: no such record); ``alone`` in all of them."""
+
+    steps: int | None = None
+    alone: bool | None = None
+
+
+def prefill_seen(attempt_id: str, iterations: IterationLog) -> PrefillSeen:
+    steps = iterations.prefill_steps_of.get(attempt_id)
+    alone = None if steps is None else attempt_id not in iterations.shared_prefill
+    return PrefillSeen(steps=steps, alone=alone)
+
+
+def observed_attempt(
+    attempt: Attempt, record: ServerRecord | None, prefill: PrefillSeen
 ) -> ObservedAttempt:
-    name = attempt.attempt_id
+    """One attempt at both ends, as predictions ask for it."""
     tpot = client.tpot_last_token(attempt, record)
-    prefill_steps = iterations.prefill_steps_of.get(name)
     return ObservedAttempt(
-        attempt_id=name,
+        attempt_id=attempt.attempt_id,
         segment=attempt.segment,
         case=attempt.case,
         client_state=attempt.state.value,
@@ -100,8 +107,8 @@ def _attempt(
         queue_ns=_ns(server.queue_server(attempt, record)),
         prefill_ns=_ns(server.prefill_server(attempt, record)),
         decode_ns=_ns(server.decode_server(attempt, record)),
-        prefill_steps=prefill_steps,
-        alone=None if prefill_steps is None else name not in iterations.shared_prefill,
+        prefill_steps=prefill.steps,
+        alone=prefill.alone,
         ttft_server_ns=_ns(server.ttft_server(attempt, record)),
         ttft_client_ns=_ns(client.ttft_first_content(attempt, record)),
         tpot_ns=None if isinstance(tpot, Absent) else tpot * NS_PER_S,

@@ -2,7 +2,10 @@
 
 Percentile: nearest rank, the smallest observed value with at least that share of the samples at or below it,
 so that a percentile is a value that happened. Interval of a percentile: order statistics (distribution-free,
-binomial). Interval of a mean: moving-block bootstrap over samples in time order, seeded. Both describe the
+binomial). Interval of a mean: moving-block bootstrap over samples in time order, seeded. Gaps within one
+request hang together, so where a request gives many samples the request is the unit: blocks of requests for
+the mean, Woodruff's interval with requests as clusters for a percentile (a bootstrap of a percentile would
+sort all samples a thousand times to say the same). Interval of a share: Wilson. All of them describe the
 spread within this start of the engine only; another start is another sample.
 """
 
@@ -11,13 +14,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binom
+from numpy.typing import NDArray
+from scipy.stats import binom, norm, t
 
 PERCENTILE_RULE = "nearest_rank"
 CONFIDENCE = 0.95
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 BY_ORDER_STATISTICS = "95% order statistics, within this start"
 BY_BLOCK_BOOTSTRAP = "95% block bootstrap over time, seeded, within this start"
+BY_CLUSTERS = "95% Woodruff, clusters are requests, within this start"
+BY_CLUSTER_BOOTSTRAP = "95% bootstrap of requests in blocks, within this start"
+BY_WILSON = "95% Wilson, within this start"
 _RESAMPLES = 1000
+_FEWEST_CLUSTERS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +43,7 @@ def rank_of(q: float, n: int) -> int:
     return max(1, math.ceil(round(q * n, 9)))
 
 
-def percentile(ordered: Sequence[float], q: float) -> float:
+def percentile(ordered: Sequence[float] | Floats, q: float) -> float:
     """The ``q`` quantile (0 < q <= 1) of samples in ascending order, by nearest rank."""
     return float(ordered[rank_of(q, len(ordered)) - 1])
 
@@ -43,7 +53,7 @@ def samples_needed(q: float) -> int:
     return math.ceil(round(1 / (1 - q), 9))
 
 
-def percentile_interval(ordered: Sequence[float], q: float) -> Interval | None:
+def percentile_interval(ordered: Sequence[float] | Floats, q: float) -> Interval | None:
     """Two order statistics that cover the ``q`` quantile with at least 95 %; None with too few samples."""
     n = len(ordered)
     tail = (1 - CONFIDENCE) / 2
@@ -57,7 +67,7 @@ def percentile_interval(ordered: Sequence[float], q: float) -> Interval | None:
     )
 
 
-def mean_interval(samples: Sequence[float], *, seed: int) -> Interval | None:
+def mean_interval(samples: Sequence[float] | Floats, *, seed: int) -> Interval | None:
     """Percentile interval of the mean from blocks of ceil(n^(1/3)) samples in time order; None under 8."""
     n = len(samples)
     if n < 8:
@@ -66,8 +76,7 @@ def mean_interval(samples: Sequence[float], *, seed: int) -> Interval | None:
     length = math.ceil(n ** (1 / 3))
     blocks = math.ceil(n / length)
     # Sums of all circular blocks, so that a resample is a sum of `blocks` numbers, not of n.
-    wrapped = np.concatenate([values, values[: length - 1]])
-    sums = np.convolve(wrapped, np.ones(length), mode="valid")
+    sums = _of_blocks(values, length)
     random = np.random.default_rng(seed)
     starts = random.integers(0, n, size=(_RESAMPLES, blocks))
     means = np.sort(sums[starts].sum(axis=1) / (blocks * length))
@@ -77,3 +86,82 @@ def mean_interval(samples: Sequence[float], *, seed: int) -> Interval | None:
         high=percentile(means.tolist(), 1 - tail),
         kind=BY_BLOCK_BOOTSTRAP,
     )
+
+
+def clustered_mean_interval(
+    samples: Sequence[float] | Floats, counts: Sequence[int] | Counts, *, seed: int
+) -> Interval | None:
+    """Interval of the mean of samples of which request i gave the next ``counts[i]``; None under 8 requests.
+
+    Blocks of ceil(m^(1/3)) requests in time order are drawn; a resample's mean is its sum over its count.
+    """
+    sizes = np.asarray(counts, dtype=np.int64)
+    sizes = sizes[sizes > 0]
+    m = len(sizes)
+    if m < _FEWEST_CLUSTERS:
+        return None
+    values = np.asarray(samples, dtype=np.float64)
+    sums = np.add.reduceat(values, np.cumsum(sizes) - sizes)
+    length = math.ceil(m ** (1 / 3))
+    starts = np.random.default_rng(seed).integers(0, m, size=(_RESAMPLES, math.ceil(m / length)))
+    means = _of_blocks(sums, length)[starts].sum(axis=1)
+    means /= _of_blocks(sizes.astype(np.float64), length)[starts].sum(axis=1)
+    means.sort()
+    tail = (1 - CONFIDENCE) / 2
+    return Interval(
+        low=percentile(means.tolist(), tail),
+        high=percentile(means.tolist(), 1 - tail),
+        kind=BY_CLUSTER_BOOTSTRAP,
+    )
+
+
+def _of_blocks(values: Floats, length: int) -> Floats:
+    """Sums of all circular blocks of ``length`` values."""
+    wrapped = np.concatenate([values, values[: length - 1]])
+    return np.convolve(wrapped, np.ones(length), mode="valid")
+
+
+def clustered_percentile_interval(
+    samples: Sequence[float] | Floats, counts: Sequence[int] | Counts, q: float
+) -> Interval | None:
+    """Woodruff's interval: the samples at ranks q -+ t * s, s the cluster error of the share at the quantile.
+
+    With request i giving n_i samples, k_i of them at or below the quantile, N = sum n_i and m requests:
+    s^2 = m / (m - 1) * sum (k_i - n_i k / N)^2 / N^2. None under 8 requests, or where no rank lies beyond.
+    Source: R. S. Woodruff, Confidence intervals for medians and other position measures, JASA 47 (1952).
+    """
+    sizes = np.asarray(counts, dtype=np.int64)
+    sizes = sizes[sizes > 0]
+    m = len(sizes)
+    if m < _FEWEST_CLUSTERS:
+        return None
+    values = np.asarray(samples, dtype=np.float64)
+    n = len(values)
+    ordered = np.sort(values)
+    below = values <= ordered[rank_of(q, n) - 1]
+    hits = np.add.reduceat(below.astype(np.int64), np.cumsum(sizes) - sizes)
+    if hits.sum() == n:  # nothing lies beyond: how far the quantile may reach is not known
+        return None
+    deviation = hits - sizes * (hits.sum() / n)
+    error = math.sqrt(m / (m - 1) * float(np.sum(deviation**2))) / n
+    reach = float(t.ppf(1 - (1 - CONFIDENCE) / 2, m - 1)) * error
+    # The quantile is one of finitely many shares: half a sample is known no better than that.
+    low, high = q - max(reach, 0.5 / n), q + max(reach, 0.5 / n)
+    if low <= 0 or high > 1:
+        return None
+    return Interval(
+        low=float(ordered[rank_of(low, n) - 1]),
+        high=float(ordered[rank_of(high, n) - 1]),
+        kind=BY_CLUSTERS,
+    )
+
+
+def share_interval(hits: int, of: int) -> Interval | None:
+    """Wilson's interval of the share ``hits / of``; None of nothing. Source: E. B. Wilson, JASA 22 (1927)."""
+    if of < 1:
+        return None
+    z = float(norm.ppf(1 - (1 - CONFIDENCE) / 2))
+    share = hits / of
+    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
+    half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    return Interval(low=max(0.0, middle - half), high=min(1.0, middle + half), kind=BY_WILSON)

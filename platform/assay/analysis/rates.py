@@ -5,13 +5,14 @@ are four metrics. Goodput divides by the requests offered: an attempt that faile
 cancelled is in the denominator. More tokens per second says nothing on a latency target.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from assay.analysis.absence import Absent
 from assay.analysis.aggregates import Scope, aggregate
 from assay.analysis.documents import Aggregate
 from assay.analysis.errors import ClaimRefused
+from assay.analysis.percentiles import share_interval
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.window import (
     Window,
@@ -20,6 +21,7 @@ from assay.analysis.window import (
     tokens_of_completed,
 )
 from assay.analysis.wire.attempt import Attempt
+from experiments.schema.workload import CallType
 from runners.protocol.events import ClientState
 
 DENOMINATORS = ("task", "request", "attempt")
@@ -36,6 +38,12 @@ class ServiceLevels:
     @property
     def asked(self) -> bool:
         return any(limit is not None for limit in (self.ttft_s, self.tpot_s, self.e2e_s))
+
+    def of_calls(self, call_type: CallType) -> "ServiceLevels":
+        """The levels that calls of this type can be held to: without tokens there is no TTFT and no TPOT."""
+        if call_type is CallType.generation:
+            return self
+        return replace(self, ttft_s=None, tpot_s=None)
 
     def words(self) -> str:
         named = {"ttft": self.ttft_s, "tpot": self.tpot_s, "e2e": self.e2e_s}
@@ -121,7 +129,16 @@ def goodput(
         limited_by=scope.limited_by,
     )
     return [
-        aggregate("goodput.ratio", "ratio", "1", share, n=good, of=offered, scope=named),
+        aggregate(
+            "goodput.ratio",
+            "ratio",
+            "1",
+            share,
+            n=good,
+            of=offered,
+            scope=named,
+            interval=share_interval(good, offered) if not unknown else None,
+        ),
         aggregate("goodput.rate", "rate", "request/s", rate, n=good, of=offered, scope=named),
     ]
 
@@ -146,14 +163,27 @@ def outcome_shares(attempts: Sequence[Attempt], scope: Scope) -> list[Aggregate]
     for rule, states in counted.items():
         n = sum(a.state in states for a in attempts)
         share: float | Absent = n / of if of else Absent("no attempt")
-        found.append(aggregate(rule, "ratio", "1", share, n=n, of=of, scope=named))
+        found.append(
+            aggregate(
+                rule, "ratio", "1", share, n=n, of=of, scope=named, interval=share_interval(n, of)
+            )
+        )
     return found
 
 
 def throughputs(
-    attempts: Sequence[Attempt], window: Window | Absent, scope: Scope
+    attempts: Sequence[Attempt],
+    window: Window | Absent,
+    scope: Scope,
+    *,
+    superseded: Collection[str] = (),
 ) -> list[Aggregate]:
-    """Output tokens arrived, output and prompt tokens of completed attempts, requests: all per second."""
+    """Output tokens arrived, output and prompt tokens of completed attempts, requests: all per second.
+
+    The answers of ``superseded`` requests were asked for again: their tokens are cost and no output.
+    """
+    output = [a for a in attempts if a.ids.request_id not in superseded]
+    left_out = ", answers asked for again left out" if superseded else ""
     rules = (
         ("throughput.output_tokens", "token/s", "tokens that arrived in the window"),
         (
@@ -167,9 +197,10 @@ def throughputs(
     )
     found = []
     for rule, unit, population in rules:
-        n, value = _rate(rule, attempts, window)
+        is_output = rule.startswith("throughput.output_tokens")
+        n, value = _rate(rule, output if is_output else attempts, window)
         named = Scope(
-            population=f"{population}, {scope.population}",
+            population=f"{population}, {scope.population}{left_out if is_output else ''}",
             denominator="window" if isinstance(window, Absent) else f"window: {window.chosen}",
             perspective="client",
             clock_domain=scope.clock_domain,

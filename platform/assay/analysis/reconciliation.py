@@ -4,20 +4,28 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from assay.analysis.documents import Reconciliation
+from assay.analysis.server_record import AGAIN
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
 
 def reconcile(
-    attempts: Sequence[Attempt], *, offered: int | None, received: Collection[str] | None
+    attempts: Sequence[Attempt],
+    *,
+    offered: int | None,
+    received: Collection[str] | None,
+    again: int = 0,
+    unplanned: Collection[str] = (),
 ) -> Reconciliation:
     """``offered`` counts planned requests (None: the requests seen). ``received`` holds the attempts that a
-    server record shows as received; None when there is no server record at all.
+    server record shows as received; None when there is no server record at all. ``again`` counts deliveries
+    of an attempt beyond its first; ``unplanned`` are requests that the client made while the run went.
     """
     states = Counter(a.state for a in attempts)
     requests = {a.ids.request_id or a.attempt_id for a in attempts if a.ids.retry_of is None}
     first_tries = len({a.ids.request_id or a.attempt_id for a in attempts})
     offered = first_tries if offered is None else offered
+    asked_again = len({a.ids.request_id for a in attempts} & set(unplanned))
     created = sum(_was_created(a) for a in attempts)
     sent = [a for a in attempts if a.sent_ns is not None]
     differences = []
@@ -26,13 +34,16 @@ def reconcile(
         differences.append(
             f"created exceeds requests by {retries}: retries of {retries} attempt(s)"
         )
-    if offered > first_tries:
+    if asked_again:
         differences.append(
-            f"offered exceeds requests seen by {offered - first_tries}: never created"
+            f"requests seen exceed offered by {asked_again}: answers without their form, asked for again"
         )
-    elif offered < first_tries:
+    planned = first_tries - asked_again
+    if offered > planned:
+        differences.append(f"offered exceeds requests seen by {offered - planned}: never created")
+    elif offered < planned:
         differences.append(
-            f"unexplained: {first_tries - offered} request(s) seen that were not offered"
+            f"unexplained: {planned - offered} request(s) seen that were not offered"
         )
     if first_tries > len(requests):
         differences.append(
@@ -45,6 +56,8 @@ def reconcile(
     differences += _not_sent([a for a in attempts if _was_created(a)])
     if received is not None:
         differences += _not_received(sent, attempts, received)
+    if again:
+        differences.append(f"deliveries exceed received by {again}: {AGAIN}")
     return Reconciliation(
         offered=offered,
         created=created,

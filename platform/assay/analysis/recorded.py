@@ -1,12 +1,15 @@
 """A reading of a recorded stream: wire rows and the events beside it, in; the whole document, out."""
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+from assay.analysis.absence import Absent
+from assay.analysis.dependencies import DependencyLog, account
 from assay.analysis.documents import InterpretationDocument
 from assay.analysis.errors import BadRecord
 from assay.analysis.events import EventRecord, Fact
 from assay.analysis.interchange import event_records, read_attempts, wire_rows
-from assay.analysis.interpretation import Inputs, Levels, interpret
+from assay.analysis.interpretation import Inputs, WholeReading, assembled, read_whole
 from assay.analysis.iterations import IterationLog
 from assay.analysis.ledgers.contract import (
     IMPLIED,
@@ -14,11 +17,14 @@ from assay.analysis.ledgers.contract import (
     contract_of,
     require_stored_before,
 )
+from assay.analysis.levels import Levels
 from assay.analysis.observing import MemoryLog
 from assay.analysis.rates import ServiceLevels
+from assay.analysis.retokenized import NO_TOKENIZER, TextCounter, retokenize
 from assay.analysis.server_record import ServerRecords
 from assay.analysis.window import Window
 from assay.analysis.wire.attempt import Attempt
+from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
 from runners.protocol.documents import Gap, IdentityItem
 
 NO_LEVELS = ServiceLevels()
@@ -38,10 +44,13 @@ class RecordedStream:
         wire_file: str,
         events_file: str = "events.jsonl",
         pass_through: Callable[[Iterable[EventRecord]], Iterable[EventRecord]] = iter,
+        declared: Declared = NOTHING_DECLARED,
+        counter: TextCounter | Absent = NO_TOKENIZER,
     ) -> None:
         self.attempts: list[Attempt] = read_attempts(
-            wire_rows(wire, file=wire_file), file=wire_file
+            wire_rows(wire, file=wire_file), file=wire_file, declared=declared
         )
+        retokenize(self.attempts, counter)
         if not self.attempts:
             raise BadRecord(
                 field=wire_file,
@@ -54,6 +63,7 @@ class RecordedStream:
         )
         self.iterations = IterationLog({a.attempt_id: a.segment for a in self.attempts})
         self.memory = MemoryLog()
+        self.dependencies = DependencyLog()
         self.client_events: list[EventRecord] = []
         self.contract: tuple[EventRecord, Contract] | None = None
         for event in pass_through(event_records(events, file=events_file)):
@@ -65,6 +75,7 @@ class RecordedStream:
         self.records.take(event)
         self.iterations.take(event, self.records)
         self.memory.take(event)
+        self.dependencies.take(event)
         if fact is Fact.contract:
             self._take_contract(event)
         elif event.perspective == "client":
@@ -103,18 +114,34 @@ def interpret_recorded(
     slo: ServiceLevels = NO_LEVELS,
     window: Window | None = None,
     levels: Levels = DEFAULT_LEVELS,
+) -> InterpretationDocument:
+    """The reading of a stream that is no bundle, as one document."""
+    return assembled(read_recorded(stream, slo=slo, window=window, levels=levels))
+
+
+def read_recorded(
+    stream: RecordedStream,
+    *,
+    slo: ServiceLevels = NO_LEVELS,
+    window: Window | None = None,
+    levels: Levels = DEFAULT_LEVELS,
     contract: Contract | None = None,
     gaps: Iterable[Gap] = (),
     identity: Iterable[IdentityItem] = (),
     bundle_digest: str | None = None,
     seed: int = 0,
-) -> InterpretationDocument:
-    """Read a recorded stream. ``contract`` (of a bundle's declaration) goes before one among the events."""
+    dependencies: Iterable[Mapping[str, Any]] = (),
+) -> WholeReading:
+    """Read a recorded stream. ``contract`` (of a bundle's declaration) goes before one among the events.
+
+    ``dependencies`` are the declared ones; others that the events name are accounted beside them.
+    """
     told = stream.contract[1] if stream.contract is not None else IMPLIED
-    return interpret(
+    return read_whole(
         Inputs(
             attempts=stream.attempts,
             records=stream.records,
+            dependencies=account(stream.dependencies.calls(), dependencies),
             iterations=stream.iterations,
             client_events=stream.client_events,
             contract=contract or told,

@@ -6,6 +6,7 @@ data, never from a universal multiplier.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assay.analysis.errors import BadRecord
 from assay.analysis.wire.attempt import Attempt
@@ -64,9 +65,12 @@ class Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedRetries:
+    """``retried_after_success`` counts tries that were made although the one before had completed."""
+
     requests: int
     attempts: int
     rounds: tuple[Round, ...]
+    retried_after_success: int = 0
 
     @property
     def attempts_per_request(self) -> float | None:
@@ -82,8 +86,10 @@ def observed_retries(attempts: Sequence[Attempt]) -> ObservedRetries:
     for attempt in attempts:
         tries.setdefault(attempt.ids.request_id or attempt.attempt_id, []).append(attempt)
     totals: dict[int, list[int]] = {}
+    needless = 0
     for made in tries.values():
         ordered = sorted(made, key=lambda a: (a.start_ns is None, a.start_ns))
+        needless += sum(a.state is ClientState.completed for a in ordered[:-1])
         for number, attempt in enumerate(ordered):
             entry = totals.setdefault(number, [0, 0])
             entry[0] += 1
@@ -91,8 +97,52 @@ def observed_retries(attempts: Sequence[Attempt]) -> ObservedRetries:
     return ObservedRetries(
         requests=len(tries),
         attempts=len(attempts),
+        retried_after_success=needless,
         rounds=tuple(
             Round(number=number, attempts=made, failed=failed)
             for number, (made, failed) in sorted(totals.items())
         ),
     )
+
+
+def retries_document(seen: ObservedRetries) -> dict[str, Any]:
+    """What was observed, round by round, beside what the formula expects under its two preconditions."""
+    return {
+        "requests": seen.requests,
+        "attempts": seen.attempts,
+        "attempts_per_request": seen.attempts_per_request,
+        "rounds": [
+            {
+                "round": r.number,
+                "attempts": r.attempts,
+                "failed": r.failed,
+                "failure_rate": r.failure_rate,
+            }
+            for r in seen.rounds
+        ],
+        "expected": _expected(seen),
+    }
+
+
+def _expected(seen: ObservedRetries) -> dict[str, Any]:
+    """The formula at the failure rate of the first tries; null where it says nothing."""
+    if not seen.rounds:
+        return {"attempts_per_request": None, "absent": "no attempt was made"}
+    p, last = seen.rounds[0].failure_rate, seen.rounds[-1].number
+    rates = ", ".join(f"{r.failed} of {r.attempts}" for r in seen.rounds)
+    needless = seen.retried_after_success
+    return {
+        "p": p,
+        "retries": last,
+        "attempts_per_request": expected_attempts(p, last).attempts_per_request if p < 1 else None,
+        "absent": None if p < 1 else "every first try failed: the series does not describe that",
+        "preconditions": [
+            {"text": PRECONDITIONS[0], "observed": f"failed per round: {rates}"},
+            {
+                "text": PRECONDITIONS[1],
+                "observed": "every retry followed a failure"
+                if not needless
+                else f"{needless} retries followed a completed attempt",
+            },
+        ],
+    }

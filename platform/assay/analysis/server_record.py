@@ -24,6 +24,7 @@ _STATE_AFTER = {
     Fact.rejected: ServerState.rejected,
 }
 HEAD = "head"
+AGAIN = "sent again on the way, not by the client"
 TERMINAL_STATES = frozenset(
     {ServerState.completed, ServerState.cancelled, ServerState.failed, ServerState.rejected}
 )
@@ -63,6 +64,7 @@ class ServerRecord:
     clock_domain: str
     error_ns: int | None
     states: list[Seen] = field(default_factory=list)
+    receptions: dict[str, int] = field(default_factory=dict)  # event name -> how often
     marks: dict[Fact, Mark] = field(default_factory=dict)  # first of each
     last_token: Mark | None = None
     last_write: Mark | None = None
@@ -86,9 +88,15 @@ class ServerRecord:
         return self.time_of(Fact.first_token)
 
     @property
+    def deliveries(self) -> int:
+        """How often one and the same component received this attempt; more than once: see ``AGAIN``."""
+        return max(self.receptions.values(), default=0)
+
+    @property
     def terminal(self) -> Seen | None:
-        """The first terminal state the server recorded."""
-        return next((s for s in self.states if s.state in TERMINAL_STATES), None)
+        """The first terminal state the server recorded; of several deliveries, that of the last one."""
+        ends = [s for s in self.states if s.state in TERMINAL_STATES]
+        return ends[min(len(ends), max(1, self.deliveries)) - 1] if ends else None
 
     @property
     def end_ns(self) -> int | None:
@@ -128,9 +136,8 @@ class ServerRecord:
                 Seen(_state_named(event), event.t_ns, event.evidence, "seen at this instant")
             )
         elif fact in _STATE_AFTER:
-            self.states.append(
-                Seen(_STATE_AFTER[fact], event.t_ns, event.evidence, _words(event.value))
-            )
+            words = self._delivered(event) if fact is Fact.received else _words(event.value)
+            self.states.append(Seen(_STATE_AFTER[fact], event.t_ns, event.evidence, words))
         if (first or fact is Fact.last_token) and fact not in (Fact.token, Fact.state):
             self.lane.append((event.event, event.t_ns, event.evidence))
 
@@ -144,6 +151,11 @@ class ServerRecord:
         self.states.sort(key=lambda s: s.t_ns)
         self.kv.sort(key=lambda k: k.t_ns)
         self.lane.sort(key=lambda m: m[1])
+
+    def _delivered(self, event: EventRecord) -> str | None:
+        """Words on a reception that is not the first one by the same component."""
+        number = self.receptions[event.event] = self.receptions.get(event.event, 0) + 1
+        return f"delivery {number} of this attempt: {AGAIN}" if number > 1 else None
 
     def _take_kv(self, event: EventRecord, fact: Fact) -> None:
         value = event.value if isinstance(event.value, dict) else {}
@@ -180,6 +192,23 @@ def _words(value: object) -> str | None:
         reason = value.get("reason") or value.get("message") or value.get("error")
         return str(reason) if reason else None
     return str(value) if value is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSummary:
+    """What all records show together. ``received`` are the attempts of which the server recorded a state.
+
+    ``domains`` are the clock domains of the records, ``uncalibrated`` those not mapped onto the client's.
+    """
+
+    attempts: int
+    events: int
+    received: frozenset[str]
+    domains: frozenset[str]
+    uncalibrated: frozenset[str]
+    shows_release: bool
+    unjoined: int
+    other_domains: Mapping[str, int]
 
 
 class ServerRecords:
@@ -229,14 +258,32 @@ class ServerRecords:
     def get(self, attempt_id: str) -> ServerRecord | None:
         return self._records.get(attempt_id)
 
-    @classmethod
-    def of_attempts(cls, records: "ServerRecords", attempt_ids: Iterable[str]) -> "ServerRecords":
-        """The same records without those of other attempts (warm-up, profile); counts stay."""
-        chosen = cls(attempt_ids)
-        chosen._records = {k: r for k, r in records._records.items() if k in chosen._known}
-        chosen.unjoined, chosen.other_domains = records.unjoined, records.other_domains
-        chosen.events = records.events
-        return chosen
+    def keep_only(self, attempt_ids: Iterable[str]) -> None:
+        """Let go of the records of other attempts (warm-up, profile); what was counted stays counted."""
+        self._records = {
+            name: record for name in attempt_ids if (record := self._records.get(name)) is not None
+        }
+
+    def give(self, attempt_ids: Iterable[str]) -> dict[str, ServerRecord]:
+        """The records of these attempts; they are held here no longer."""
+        return {
+            name: record
+            for name in attempt_ids
+            if (record := self._records.pop(name, None)) is not None
+        }
+
+    def summary(self) -> ServerSummary:
+        records = self._records.values()
+        return ServerSummary(
+            attempts=len(records),
+            events=self.events,
+            received=frozenset(r.attempt_id for r in records if r.states),
+            domains=frozenset(r.clock_domain for r in records),
+            uncalibrated=frozenset(r.clock_domain for r in records if r.error_ns is None),
+            shows_release=any(r.kv or r.releases or Fact.kv_released in r.marks for r in records),
+            unjoined=len(self.unjoined),
+            other_domains=dict(self.other_domains),
+        )
 
     def settle(self) -> None:
         for record in self._records.values():

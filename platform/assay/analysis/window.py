@@ -12,8 +12,6 @@ from assay.analysis.quantities import NS_PER_S
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
-STEADY_SHARE = 0.95
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
@@ -43,32 +41,6 @@ def whole_window(attempts: Sequence[Attempt]) -> Window | Absent:
     if not starts or not ends or max(ends) <= min(starts):
         return Absent("no span between a first send and a last end")
     return Window(from_ns=min(starts), to_ns=max(ends) + 1, chosen="first send to last end")
-
-
-def closed_loop_window(attempts: Sequence[Attempt], concurrency: int) -> Window | Absent:
-    """From the first to the last instant at which at least 95 % of the declared concurrency was in flight."""
-    turns: list[int] = []  # instants at which "enough in flight" began, ended, began, ...
-    for t_ns, in_flight in in_flight_steps(attempts):
-        enough = in_flight >= STEADY_SHARE * concurrency
-        if enough == (len(turns) % 2 == 0):
-            turns.append(t_ns)
-    if len(turns) < 2:
-        return Absent(f"in flight never held {STEADY_SHARE:.0%} of the declared {concurrency}")
-    return Window(
-        from_ns=turns[0],
-        to_ns=turns[len(turns) // 2 * 2 - 1],
-        chosen=f"in flight at or above {STEADY_SHARE:.0%} of {concurrency}",
-    )
-
-
-def open_loop_window(attempts: Sequence[Attempt]) -> Window | Absent:
-    """From the first to the last scheduled arrival. Whether the backlog has a trend is judged elsewhere."""
-    scheduled = [a.scheduled_ns for a in attempts if a.scheduled_ns is not None]
-    if len(scheduled) < 2 or max(scheduled) == min(scheduled):
-        return Absent("fewer than two scheduled arrivals")
-    return Window(
-        from_ns=min(scheduled), to_ns=max(scheduled), chosen="first to last scheduled arrival"
-    )
 
 
 def in_flight_steps(attempts: Sequence[Attempt]) -> list[tuple[int, int]]:

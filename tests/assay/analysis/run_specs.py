@@ -7,7 +7,7 @@ PLAN_DIGEST = "b" * 64
 
 def spec(**load: Any) -> dict[str, Any]:
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "artifact": {
             "config": {
                 "architecture": "llama", "L": 30, "d_model": 576, "h": 9, "h_kv": 3, "d_head": 64,

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.analysis.documents import InterpretationDocument
 from assay.analysis.interchange import read_attempts, wire_rows
-from assay.analysis.interpretation import Levels
+from assay.analysis.levels import Levels
 from assay.analysis.rates import ServiceLevels
 from assay.analysis.recorded import RecordedStream, interpret_recorded
 from assay.analysis.window import Window

@@ -175,6 +175,19 @@ def test_a_percentile_without_a_population_is_refused() -> None:
         of_samples("r", "s", [1.0], offered=1, scope=nameless, seed=1)
 
 
+@pytest.mark.req("14.07")
+def test_gaps_of_one_request_are_one_cluster() -> None:
+    # Eight requests of 2 gaps, of 10 ms and, in one, of 30 ms: sixteen samples, eight units.
+    rows = [r for i in range(8) for r in good(f"r{i}", 100 * i, gap_ms=30 if i == 3 else 10)]
+
+    document = interpretation(rows)
+
+    gaps, ttft = found(document, "itl.chunk_gap", "mean"), found(document, "e2e.client", "mean")
+    assert (gaps["n"], gaps["value"]) == (16, pytest.approx(0.0125))
+    assert gaps["interval_kind"] == "95% bootstrap of requests in blocks, within this start"
+    assert ttft["interval_kind"] == "95% block bootstrap over time, seeded, within this start"
+
+
 @pytest.mark.parametrize(
     ("value", "special"), [(float("nan"), "nan"), (float("inf"), "inf"), (float("-inf"), "-inf")]
 )
@@ -233,7 +246,10 @@ def test_prompt_and_output_rates_are_never_added() -> None:
 
     assert found(document, "throughput.input_tokens", "rate")["value"] == pytest.approx(70.0)
     assert found(document, "throughput.output_tokens", "rate")["value"] == pytest.approx(30.0)
-    rates = [a for a in document["aggregates"] if a["unit"] == "token/s"]
+    # Columns of other tools do add them; they bear the tool's name and are no rate of ours.
+    rates = [
+        a for a in document["aggregates"] if a["unit"] == "token/s" and ".as_" not in a["rule"]
+    ]
     assert all(a["window_ns"] == [0, 100 * MS] for a in rates)
     assert not [a for a in document["aggregates"] if a["value"] == pytest.approx(100.0)]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.analysis.errors import BadRecord
-from assay.analysis.retries import expected_attempts, observed_retries
+from assay.analysis.retries import expected_attempts, observed_retries, retries_document
 from tests.assay.analysis.streams import attempts, delta, read, row
 
 
@@ -45,3 +45,37 @@ def test_the_failure_rate_is_kept_per_round() -> None:
     assert (seen.requests, seen.attempts, seen.attempts_per_request) == (3, 6, 2.0)
     # Round 0: q and r failed of 3; round 1: r failed of 2; round 2: r failed.
     assert [(r.attempts, r.failed) for r in seen.rounds] == [(3, 2), (2, 1), (1, 1)]
+
+    # Expected at the first round's rate: (1 - (2/3)^3) / (1 - 2/3) = 2.111...
+    document = retries_document(seen)
+    assert document["expected"]["attempts_per_request"] == pytest.approx(2.1111, abs=1e-4)
+    assert [p["observed"] for p in document["expected"]["preconditions"]] == [
+        "failed per round: 2 of 3, 1 of 2, 1 of 1",
+        "every retry followed a failure",
+    ]
+
+
+def test_where_every_first_try_failed_the_formula_says_nothing() -> None:
+    rows = [row("sent", 0, "p.A1", request_id="p"), row("timeout", 9, "p.A1")]
+
+    expected = retries_document(observed_retries(attempts(*rows)))["expected"]
+
+    assert expected["attempts_per_request"] is None
+    assert expected["absent"] == "every first try failed: the series does not describe that"
+
+
+def test_a_retry_of_a_completed_attempt_breaks_the_second_precondition() -> None:
+    rows = []
+    for number in range(2):
+        name = f"p.A{number + 1}"
+        rows += [
+            row("sent", 100 * number, name, request_id="p"),
+            read(100 * number + 5, delta("x", finish="stop"), name),
+            row("closed", 100 * number + 9, name),
+        ]
+
+    document = retries_document(observed_retries(attempts(*rows)))
+
+    assert document["expected"]["preconditions"][1]["observed"] == (
+        "1 retries followed a completed attempt"
+    )

@@ -3,7 +3,8 @@
 from typing import Any
 
 from assay.analysis.absence import Absent
-from assay.analysis.window import Window, closed_loop_window, open_loop_window, whole_window
+from assay.analysis.steady import closed_loop_window, open_loop_window
+from assay.analysis.window import Window, whole_window
 from tests.assay.analysis.streams import MS, attempts, row
 
 

@@ -83,6 +83,26 @@ def read_run_shape(spec: Mapping[str, Any], plan: Mapping[str, Any]) -> RunShape
                 remedy="No prediction is registered for this engine yet.",
             )
         )
+    structure = str(spec["workload"].get("structure", "single_turn"))
+    if structure != "single_turn":
+        raise ModelRefused(
+            Finding(
+                field="workload.structure",
+                seen=structure,
+                allowed="single_turn",
+                remedy="No prediction is registered for requests that follow one another yet.",
+            )
+        )
+    call_type = str(spec["workload"].get("call_type", "generation"))
+    if call_type != "generation":
+        raise ModelRefused(
+            Finding(
+                field="workload.call_type",
+                seen=call_type,
+                allowed="generation",
+                remedy="No prediction is registered for calls that produce no tokens yet.",
+            )
+        )
     settings, load = engine["settings"], spec["load"]
     return RunShape(
         engine=EngineShape(

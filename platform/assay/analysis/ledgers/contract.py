@@ -6,6 +6,7 @@ one layer: three completed calls can make a partial success, a failed call a suc
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from assay.analysis.errors import BadRecord, ClaimRefused
@@ -40,10 +41,21 @@ class BranchTry:
     ended_s: float | None
 
 
+class BranchKind(StrEnum):
+    """How a request of a task counts."""
+
+    counted = "counted"  # one of the branches of which the contract wants all, or so many
+    optional = "optional"  # the task may succeed without it
+    essential = "essential"  # without it there is no answer: a step of a tool call, a join
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
+    """A request of a task. One that was planned and never created has no tries."""
+
     branch_id: str
     tries: tuple[BranchTry, ...]
+    kind: BranchKind = BranchKind.counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +110,8 @@ def task_outcome(contract: Contract, branches: Sequence[Branch]) -> Verdict:
 
     A branch holds if one of its tries (only the first, unless retry is allowed) reached ``contract.success``
     within the deadline. All branches (or ``required_branches`` of them) make success; fewer make a partial
-    success only where the contract allows degradation and at least one branch holds.
+    success only where the contract allows degradation and at least one branch holds. What is essential must
+    hold in either case; optional branches are counted nowhere.
     """
     if contract.origin == "implied" and len(branches) != 1:
         return Verdict(
@@ -106,37 +119,66 @@ def task_outcome(contract: Contract, branches: Sequence[Branch]) -> Verdict:
             why=f"{len(branches)} requests and no contract stored before the run",
             decided_s=None,
         )
-    held: list[float] = []
-    late = open_ = 0
-    for branch in branches:
-        tries = branch.tries if contract.retry_allowed else branch.tries[:1]
-        ends = [t.ended_s for t in tries if t.state is contract.success and t.ended_s is not None]
-        if not ends:
-            open_ += any(t.state is ClientState.unfinalised for t in tries)
-        elif contract.deadline_s is not None and min(ends) > contract.deadline_s:
-            late += 1
-        else:
-            held.append(min(ends))
-    needed = contract.required_branches
+    counted = _Held.of(contract, branches, BranchKind.counted)
+    essential = _Held.of(contract, branches, BranchKind.essential)
+    needed = contract.required_branches if counted.branches or not essential.branches else 0
     if contract.all_branches_required:
-        needed = max(needed, len(branches))
-    return _verdict(contract, sorted(held), needed=needed, late=late, still_open=open_)
+        needed = max(needed, counted.branches)
+    return _verdict(contract, counted, essential, needed=needed)
 
 
-def _verdict(
-    contract: Contract, held: list[float], *, needed: int, late: int, still_open: int
-) -> Verdict:
-    facts = f"{len(held)} of {needed} required branches held"
-    if late:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """The branches of one kind: when those that hold were decided, how many were late, how many are open."""
+
+    branches: int
+    held: tuple[float, ...]
+    late: int
+    open: int
+
+    @classmethod
+    def of(cls, contract: Contract, branches: Sequence[Branch], kind: BranchKind) -> "_Held":
+        held: list[float] = []
+        late = open_ = 0
+        own = [branch for branch in branches if branch.kind is kind]
+        for branch in own:
+            tries = branch.tries if contract.retry_allowed else branch.tries[:1]
+            ends = [
+                t.ended_s for t in tries if t.state is contract.success and t.ended_s is not None
+            ]
+            if not ends:
+                open_ += any(t.state is ClientState.unfinalised for t in tries)
+            elif contract.deadline_s is not None and min(ends) > contract.deadline_s:
+                late += 1
+            else:
+                held.append(min(ends))
+        return cls(branches=len(own), held=tuple(sorted(held)), late=late, open=open_)
+
+    def reaches(self, needed: int) -> bool:
+        return len(self.held) >= needed
+
+    def may_reach(self, needed: int) -> bool:
+        return len(self.held) + self.open >= needed
+
+
+def _verdict(contract: Contract, counted: _Held, essential: _Held, *, needed: int) -> Verdict:
+    facts = f"{len(counted.held)} of {needed} required branches held"
+    if essential.branches:
+        steps = f"{len(essential.held)} of {essential.branches} essential requests held"
+        facts = f"{facts}, {steps}" if needed else steps
+    if late := counted.late + essential.late:
         facts += f", {late} after the deadline of {contract.deadline_s:g} s"
     why = f"{contract.origin} contract {contract.name!r}: {facts}"
-    if len(held) >= needed:
-        return Verdict(outcome=TaskOutcome.success, why=why, decided_s=held[needed - 1])
-    if still_open and len(held) + still_open >= needed:
+    is_whole = essential.reaches(essential.branches)
+    if counted.reaches(needed) and is_whole:
+        decisive = [*counted.held[needed - 1 : needed], *essential.held]
+        return Verdict(outcome=TaskOutcome.success, why=why, decided_s=max(decisive))
+    still_open = counted.open + essential.open
+    if still_open and counted.may_reach(needed) and essential.may_reach(essential.branches):
         return Verdict(
             outcome=TaskOutcome.undetermined, why=f"{why}, {still_open} unfinalised", decided_s=None
         )
-    partial = contract.degradation == "partial" and held
+    partial = contract.degradation == "partial" and counted.held and is_whole
     return Verdict(
         outcome=TaskOutcome.partial_success if partial else TaskOutcome.failure,
         why=why,

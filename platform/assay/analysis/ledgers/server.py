@@ -1,20 +1,29 @@
 """The server ledger: states that the server itself recorded, never inferred from the client.
 
 A client's time-out or cancel is no state of the server. An attempt without a server record is
-``undetermined``, with no time and no evidence.
+``undetermined``, with no time and no evidence. What was sent again on the way is received again: a gateway's
+own retry is one attempt of the client and two lives at the server, and the ledger shows both.
 """
+
+from collections.abc import Sequence
 
 from assay.analysis.documents import LedgerRow
 from assay.analysis.ledgers.rows import Span, attempt_ids, rows_of
-from assay.analysis.server_record import TERMINAL_STATES, ServerRecord
+from assay.analysis.server_record import AGAIN, TERMINAL_STATES, ServerRecord
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ServerState
 
 NO_RECORD = "no server record of this attempt"
+_WITH_WORDS = TERMINAL_STATES | {ServerState.received}
+
+
+def sent_again(rows: Sequence[LedgerRow]) -> int:
+    """How many deliveries of this attempt came beyond the first."""
+    return sum((row["detail"] or "").endswith(AGAIN) for row in rows)
 
 
 def server_rows(attempt: Attempt, record: ServerRecord | None, *, level: str) -> list[LedgerRow]:
-    """States up to and with the first terminal one; ``level`` is that of what showed them."""
+    """States up to and with the terminal one of the last delivery; ``level`` is that of what showed them."""
     ids = attempt_ids(attempt.ids)
     if record is None or not record.states:
         return rows_of(
@@ -27,6 +36,7 @@ def server_rows(attempt: Attempt, record: ServerRecord | None, *, level: str) ->
             level=level,
         )
     spans: list[Span] = []
+    lives = max(1, record.deliveries)
     for seen in record.states:
         spans.append(
             Span(
@@ -34,10 +44,11 @@ def server_rows(attempt: Attempt, record: ServerRecord | None, *, level: str) ->
                 from_ns=seen.t_ns,
                 evidence=seen.evidence,
                 # A reason belongs to a terminal state; how a running state was known does not split it.
-                detail=seen.detail if seen.state in TERMINAL_STATES else None,
+                detail=seen.detail if seen.state in _WITH_WORDS else None,
             )
         )
-        if seen.state in TERMINAL_STATES:
+        lives -= seen.state in TERMINAL_STATES
+        if not lives:
             break
     return rows_of(
         spans,

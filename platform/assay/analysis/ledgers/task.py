@@ -1,9 +1,17 @@
 """The task ledger: outcomes of business tasks, judged by the contract over all their requests."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from assay.analysis.documents import LedgerRow
-from assay.analysis.ledgers.contract import Branch, BranchTry, Contract, Verdict, task_outcome
+from assay.analysis.ledgers.contract import (
+    Branch,
+    BranchKind,
+    BranchTry,
+    Contract,
+    Verdict,
+    task_outcome,
+)
 from assay.analysis.ledgers.rows import Span, rows_of
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.wire.attempt import Attempt
@@ -19,8 +27,35 @@ def by_task(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
     return tasks
 
 
-def branches_of(attempts: Sequence[Attempt], *, start_ns: int) -> list[Branch]:
-    """The requests of a task, each with its tries in the order in which they were made."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTask:
+    """The plan's requests of a task and how each counts, those never created among them.
+
+    ``stands_for``: a request of no plan, which asked for an answer again, to the planned one.
+    """
+
+    kinds: Mapping[str, BranchKind]
+    stands_for: Mapping[str, str] = field(default_factory=dict)
+
+
+def branches_of(
+    attempts: Sequence[Attempt], *, start_ns: int, planned: PlannedTask | None = None
+) -> list[Branch]:
+    """The requests of a task, each with its tries in the order in which they were made.
+
+    An answer that was asked for again is judged by the last one.
+    """
+    found = _tried(attempts, start_ns=start_ns)
+    if planned is None:
+        return found
+    last = {planned.stands_for.get(b.branch_id, b.branch_id): b for b in found}
+    return [
+        replace(last.get(name) or Branch(branch_id=name, tries=()), branch_id=name, kind=kind)
+        for name, kind in planned.kinds.items()
+    ]
+
+
+def _tried(attempts: Sequence[Attempt], *, start_ns: int) -> list[Branch]:
     requests: dict[str, list[Attempt]] = {}
     for attempt in attempts:
         requests.setdefault(attempt.ids.request_id or attempt.attempt_id, []).append(attempt)
@@ -40,7 +75,12 @@ def branches_of(attempts: Sequence[Attempt], *, start_ns: int) -> list[Branch]:
 
 
 def task_rows(
-    task_id: str, attempts: Sequence[Attempt], contract: Contract, *, level: str
+    task_id: str,
+    attempts: Sequence[Attempt],
+    contract: Contract,
+    *,
+    level: str,
+    planned: PlannedTask | None = None,
 ) -> list[LedgerRow]:
     """``undetermined`` from the start of the task, then its outcome from the instant that decided it.
 
@@ -50,7 +90,7 @@ def task_rows(
     starts = [a.start_ns for a in attempts if a.start_ns is not None]
     one_clock = len(domains) == 1 and bool(starts)
     start_ns = min(starts) if one_clock else 0
-    verdict = task_outcome(contract, branches_of(attempts, start_ns=start_ns))
+    verdict = task_outcome(contract, branches_of(attempts, start_ns=start_ns, planned=planned))
     ids: dict[str, str | None] = {
         "task_id": task_id,
         "session_id": _common([a.ids.session_id for a in attempts]),

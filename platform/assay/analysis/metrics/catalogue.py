@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
+from assay.analysis.metrics.compat_rules import COMPAT_RULES
 from assay.analysis.metrics.group_rules import GROUP_RULES
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.metrics.rule import Definition
@@ -23,20 +24,28 @@ FAMILIES = {
     "completion_rate": "Shares of what was offered",
     "step": "The engine's iterations",
     "batch": "The engine's iterations",
+    "prompt": "Caches",
 }
 OTHER = "Stages and the client's own error"
+COMPAT = "As other tools compute it"
 
-ALL_RULES: dict[str, Definition] = {**ATTEMPT_RULES, **GROUP_RULES}
+ALL_RULES: dict[str, Definition] = {**ATTEMPT_RULES, **GROUP_RULES, **COMPAT_RULES}
 
 
 def families() -> list[tuple[str, Sequence[Definition]]]:
     """Definitions by family, in the order in which a family first appears."""
-    named = [(FAMILIES.get(rule.id.partition(".")[0], OTHER), rule) for rule in ALL_RULES.values()]
+    named = [(_family_of(rule), rule) for rule in ALL_RULES.values()]
     order = list(dict.fromkeys(name for name, _ in named))
     named.sort(key=lambda pair: order.index(pair[0]))
     return [
         (name, [rule for _, rule in own]) for name, own in groupby(named, key=lambda pair: pair[0])
     ]
+
+
+def _family_of(rule: Definition) -> str:
+    if rule.id in COMPAT_RULES:
+        return COMPAT
+    return FAMILIES.get(rule.id.partition(".")[0], OTHER)
 
 
 def title_of(rule: str) -> str:

@@ -4,6 +4,7 @@ All of them are differences in the client's own clock domain. What the client sa
 late: it is kept and counted, and no latency is taken from it.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from assay.analysis.absence import Absent
@@ -89,7 +90,7 @@ def tpot_done(attempt: Attempt, record: ServerRecord | None) -> float | Absent:
 
 def chunk_gaps(attempt: Attempt, _: ServerRecord | None) -> list[float] | Absent:
     """Times between consecutive content events as they arrived. Chunks are no tokens."""
-    times = attempt.reply.chunk_times_ns
+    times: Sequence[int] = attempt.reply.chunk_times_ns
     if attempt.gave_up_ns is not None:
         times = [t for t in times if t <= attempt.gave_up_ns]
     if len(times) < 2:

@@ -3,7 +3,8 @@
 ``assay.analysis.rates`` and ``assay.analysis.step_aggregates`` compute them.
 """
 
-from assay.analysis.metrics.rule import Definition
+from assay.analysis.metrics.rule import ANY_CALL, Definition
+from assay.analysis.metrics.scoring_rules import SCORING_DEFINITIONS
 
 _SOURCE = "design, section 7"
 _WINDOW = "a window: the steady part of the load, else first send to last end"
@@ -73,6 +74,20 @@ _DEFINITIONS = (
         population="attempts sent and not ended",
         needs=_WINDOW,
         source=_SOURCE,
+        call_types=ANY_CALL,
+    ),
+    Definition(
+        id="littles_law.difference",
+        version=1,
+        title="Difference of the sides of Little's law",
+        formula="|L - lambda W| / max(L, lambda W); lambda and W are of the attempts that ended",
+        unit="1",
+        perspective="client",
+        layer=_SOCKET,
+        population="attempts ended in the window",
+        needs=_WINDOW,
+        source="Little 1961, https://doi.org/10.1287/opre.9.3.383",
+        call_types=ANY_CALL,
     ),
     Definition(
         id="goodput.ratio",
@@ -85,6 +100,7 @@ _DEFINITIONS = (
         population="offered requests; failed, rejected and cancelled ones count against it",
         needs="a contract with service levels",
         source=_SOURCE,
+        call_types=ANY_CALL,
     ),
     Definition(
         id="goodput.rate",
@@ -97,6 +113,7 @@ _DEFINITIONS = (
         population="offered requests",
         needs=f"a contract with service levels; {_WINDOW}",
         source=_SOURCE,
+        call_types=ANY_CALL,
     ),
     Definition(
         id="completion_rate",
@@ -109,6 +126,7 @@ _DEFINITIONS = (
         population=_ATTEMPTS,
         needs="nothing more",
         source=_SOURCE,
+        call_types=ANY_CALL,
     ),
     Definition(
         id="error_rate",
@@ -121,6 +139,7 @@ _DEFINITIONS = (
         population=_ATTEMPTS,
         needs="nothing more",
         source=_SOURCE,
+        call_types=ANY_CALL,
     ),
     Definition(
         id="rejection_rate",
@@ -133,6 +152,7 @@ _DEFINITIONS = (
         population=_ATTEMPTS,
         needs="nothing more",
         source=_SOURCE,
+        call_types=ANY_CALL,
     ),
     Definition(
         id="cancel_rate",
@@ -145,6 +165,7 @@ _DEFINITIONS = (
         population=_ATTEMPTS,
         needs="nothing more",
         source=_SOURCE,
+        call_types=ANY_CALL,
     ),
     Definition(
         id="step.server.prefill",
@@ -196,4 +217,6 @@ _DEFINITIONS = (
     ),
 )
 
-GROUP_RULES: dict[str, Definition] = {rule.id: rule for rule in _DEFINITIONS}
+GROUP_RULES: dict[str, Definition] = {
+    rule.id: rule for rule in (*_DEFINITIONS, *SCORING_DEFINITIONS)
+}

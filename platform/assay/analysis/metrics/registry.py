@@ -4,7 +4,8 @@ One word means several things in the field ("TPOT" has five formulas), so a numb
 """
 
 from assay.analysis.metrics import client, server
-from assay.analysis.metrics.rule import Rule
+from assay.analysis.metrics.rule import ANY_CALL, Rule
+from assay.analysis.metrics.scoring_rules import SCORING_RULES
 
 _SECTION_1_2 = "source text, section 1.2.3"
 _SECTION_1_4 = "source text, sections 1.4.1 and 1.4.2"
@@ -196,6 +197,7 @@ _RULES = (
         population=_SENT,
         needs="an open loop",
         source="design, section 7",
+        call_types=ANY_CALL,
         compute=client.send_lag,
     ),
     Rule(
@@ -209,6 +211,7 @@ _RULES = (
         population=_SENT,
         needs="a connection of its own",
         source="source text, section 1.2.1",
+        call_types=ANY_CALL,
         compute=client.handshake,
     ),
     Rule(
@@ -252,4 +255,4 @@ _RULES = (
     ),
 )
 
-ATTEMPT_RULES: dict[str, Rule] = {rule.id: rule for rule in _RULES}
+ATTEMPT_RULES: dict[str, Rule] = {rule.id: rule for rule in (*_RULES, *SCORING_RULES)}

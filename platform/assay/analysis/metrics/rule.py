@@ -7,9 +7,15 @@ from assay.analysis.absence import Absent
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
+from experiments.schema.workload import CallType
 
 Compute = Callable[[Attempt, ServerRecord | None], float | Absent]
 Samples = Callable[[Attempt, ServerRecord | None], list[float] | Absent]
+
+
+GENERATION = frozenset({CallType.generation.value})
+SCORING = frozenset(kind.value for kind in CallType) - GENERATION
+ANY_CALL = GENERATION | SCORING  # of the client or the connection itself, whatever is called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +24,7 @@ class Definition:
 
     ``unit`` is bare ("per token" belongs to the rule). ``perspective`` and ``layer`` say where it is seen.
     ``needs`` lists what must be known, ``population`` over what it is aggregated, and ``source`` where the
-    definition comes from.
+    definition comes from. Calls of another type than ``call_types`` have no such metric.
     """
 
     id: str
@@ -31,6 +37,7 @@ class Definition:
     population: str
     needs: str
     source: str
+    call_types: frozenset[str] = GENERATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +50,12 @@ class Rule(Definition):
 
     compute: Compute
     samples: Samples | None = None
+
+    def value(self, attempt: Attempt, record: ServerRecord | None) -> float | Absent:
+        """The attempt's value; absent where the metric is none of its call type."""
+        if attempt.call_type not in self.call_types:
+            return Absent(f"no metric of calls of type {attempt.call_type}")
+        return self.compute(attempt, record)
 
 
 def seconds(start_ns: int | None, end_ns: int | None, *, missing: str) -> float | Absent:

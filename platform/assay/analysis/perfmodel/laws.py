@@ -145,3 +145,16 @@ def aggregate_rate(*, batch: int, step_s: float) -> float:
 def sequence_rate(*, step_s: float) -> float:
     """1 / t: tokens a second of one sequence."""
     return 1 / step_s
+
+
+def untouched_share(*, experts: int, chosen: int, tokens: int) -> float:
+    """(1 - k / E)^B: chance that an expert is chosen by no token, if routing is independent and uniform."""
+    return (1 - chosen / experts) ** tokens
+
+
+def expected_experts(*, experts: int, chosen: int, tokens: int) -> float:
+    """E (1 - (1 - k / E)^B): expected union of experts that one layer reads for B tokens of one step.
+
+    Labelled *independent uniform routing*: real routing is skewed and touches fewer. Source: section 10.6.
+    """
+    return experts * (1 - untouched_share(experts=experts, chosen=chosen, tokens=tokens))

@@ -6,6 +6,7 @@ from assay.analysis.errors import BadRecord, ClaimRefused
 from assay.analysis.ledgers.contract import (
     IMPLIED,
     Branch,
+    BranchKind,
     BranchTry,
     Contract,
     contract_of,
@@ -81,3 +82,37 @@ def test_a_contract_stored_after_the_run_began_cannot_judge_it() -> None:
 def test_a_contract_with_unknown_words_is_refused(document: dict[str, str], words: str) -> None:
     with pytest.raises(BadRecord, match=words):
         contract_of(document)
+
+
+def of_kind(kind: BranchKind, ended_s: float | None) -> Branch:
+    """A branch that completed at ``ended_s``, or was planned and never created."""
+    tries = () if ended_s is None else (BranchTry(state=ClientState.completed, ended_s=ended_s),)
+    return Branch(branch_id=f"{kind}-{ended_s}", tries=tries, kind=kind)
+
+
+@pytest.mark.req("1.15", "1.16")
+@pytest.mark.parametrize(
+    ("degradation", "ends", "outcome", "decided_s"),
+    [
+        # counted, counted, optional, essential
+        ("none", (1.0, 2.0, None, 3.0), TaskOutcome.success, 3.0),  # the join decides, last
+        ("none", (1.0, 4.0, None, 3.0), TaskOutcome.success, 4.0),
+        ("none", (1.0, 2.0, 2.5, None), TaskOutcome.failure, None),  # no join, no answer
+        ("partial", (1.0, None, None, 3.0), TaskOutcome.partial_success, None),
+        ("partial", (1.0, None, None, None), TaskOutcome.failure, None),
+        ("partial", (None, None, 1.0, 3.0), TaskOutcome.failure, None),  # optional alone is nothing
+    ],
+)
+def test_optional_branches_count_nowhere_and_essential_ones_must_hold(
+    degradation: str,
+    ends: tuple[float | None, ...],
+    outcome: TaskOutcome,
+    decided_s: float | None,
+) -> None:
+    kinds = (BranchKind.counted, BranchKind.counted, BranchKind.optional, BranchKind.essential)
+    branches = [of_kind(kind, end) for kind, end in zip(kinds, ends, strict=True)]
+
+    verdict = task_outcome(Contract(name="c", degradation=degradation), branches)
+
+    assert verdict.outcome is outcome
+    assert verdict.decided_s == decided_s

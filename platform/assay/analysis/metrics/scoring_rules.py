@@ -1,0 +1,140 @@
+"""The rules of calls that produce no tokens, of one attempt and of a group: two literal tables.
+
+Embedding, rerank and score share these definitions and are aggregated apart from each other.
+"""
+
+from assay.analysis.metrics import scoring
+from assay.analysis.metrics.rule import ANY_CALL, SCORING, Definition, Rule
+
+_SOURCE = "source text, section 1.1.1"
+_COMPLETED = "completed attempts"
+_SOCKET, _LOOP = "client_socket", "engine_loop"
+_WINDOW = "a window: the steady part of the load, else first send to last end"
+
+SCORING_RULES = (
+    Rule(
+        id="latency.scoring.client",
+        version=1,
+        title="Latency of a scoring call",
+        formula="done - sent",
+        unit="s",
+        perspective="client",
+        layer=_SOCKET,
+        population=_COMPLETED,
+        needs="send time, the end of the reply",
+        source=_SOURCE,
+        call_types=SCORING,
+        compute=scoring.latency,
+    ),
+    Rule(
+        id="latency.scoring.from_scheduled",
+        version=1,
+        title="Scheduled to end of reply of a scoring call",
+        formula="done - scheduled",
+        unit="s",
+        perspective="client",
+        layer=_SOCKET,
+        population=_COMPLETED,
+        needs="an open loop",
+        source=_SOURCE,
+        call_types=SCORING,
+        compute=scoring.from_scheduled,
+    ),
+    Rule(
+        id="latency.scoring.per_item",
+        version=1,
+        title="Latency of a scoring call by its items",
+        formula="(done - sent) / items of the reply",
+        unit="s",
+        perspective="client",
+        layer=_SOCKET,
+        population=_COMPLETED,
+        needs="a reply with items",
+        source=_SOURCE,
+        call_types=SCORING,
+        compute=scoring.time_per_item,
+    ),
+    Rule(
+        id="queue.scoring.server",
+        version=1,
+        title="Queue wait of a scoring call",
+        formula="scheduled - enqueued",
+        unit="s",
+        perspective="server",
+        layer=_LOOP,
+        population=_COMPLETED,
+        needs="a server record",
+        source=_SOURCE,
+        call_types=SCORING,
+        compute=scoring.queue,
+    ),
+    Rule(
+        id="compute.scoring.server",
+        version=1,
+        title="Scheduled to done of a scoring call",
+        formula="server completed - scheduled",
+        unit="s",
+        perspective="server",
+        layer=_LOOP,
+        population=_COMPLETED,
+        needs="a server record",
+        source=_SOURCE,
+        call_types=SCORING,
+        compute=scoring.compute,
+    ),
+)
+
+SCORING_DEFINITIONS = (
+    Definition(
+        id="throughput.scoring.items",
+        version=1,
+        title="Items scored",
+        formula="items of attempts that completed in the window / its length",
+        unit="item/s",
+        perspective="client",
+        layer=_SOCKET,
+        population="attempts completed in the window",
+        needs=_WINDOW,
+        source=_SOURCE,
+        call_types=SCORING,
+    ),
+    Definition(
+        id="throughput.scoring.input_tokens",
+        version=1,
+        title="Input tokens of scoring calls",
+        formula="prompt tokens of attempts that completed in the window / its length",
+        unit="token/s",
+        perspective="client",
+        layer=_SOCKET,
+        population="attempts completed in the window",
+        needs=f"{_WINDOW}; the server's counts",
+        source=_SOURCE,
+        call_types=SCORING,
+    ),
+    Definition(
+        id="throughput.scoring.requests",
+        version=1,
+        title="Scoring requests",
+        formula="attempts completed in the window / its length",
+        unit="request/s",
+        perspective="client",
+        layer=_SOCKET,
+        population="attempts completed in the window",
+        needs=_WINDOW,
+        source=_SOURCE,
+        call_types=SCORING,
+    ),
+    Definition(
+        id="prompt.cached_share",
+        version=1,
+        title="Cached share of prompt tokens",
+        formula="cached tokens / prompt tokens, as the server counted both",
+        unit="1",
+        perspective="client",
+        layer=_SOCKET,
+        population="completed attempts",
+        needs="cached tokens in the usage of every completed attempt",
+        source="chapter 10, section 8",
+        call_types=ANY_CALL,
+    ),
+)
