@@ -10,7 +10,7 @@ SERVE ?= 1
 PYTEST := $(PY) -m pytest -q
 SLOW_MARKS := engine or fault or e2e
 
-.PHONY: help setup setup-dev browser run up worker check lint types imports migrations fmt test \
+.PHONY: help setup setup-dev browser nginx run up worker check lint types imports migrations fmt test \
 	test-unit test-postgres test-slow requirements docs soak bench screenshots clean
 
 help: ## List the verbs
@@ -41,6 +41,10 @@ browser: ## Install Chromium for the browser tests, if there is none
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && \
 		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu-core; } >/dev/null
 
+nginx: ## Install nginx for the tests of gateways, if there is none (RUNLEVEL=1: its service is not started)
+	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || { $(SUDO) apt-get update -qq && \
+		$(SUDO) env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nginx-light; } >/dev/null
+
 run: setup ## Database, the example study on the real model (with a micro-benchmark), then the dashboard (SERVE=0: without)
 	.venv/bin/assay migrate
 	.venv/bin/assay run study=smollm2_torch
@@ -70,13 +74,13 @@ check: lint types imports migrations ## Lint, types, contracts, migrations (a mi
 fmt: setup-dev ## Format and mend what can be mended
 	$(PY) -m ruff check -q --fix . ; $(PY) -m ruff format -q .
 
-test-unit: setup-dev ## Unit and integration tests on SQLite, in parallel (under three minutes)
+test-unit: setup-dev nginx ## Unit and integration tests on SQLite, in parallel (under three minutes)
 	$(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))"
 
 test-postgres: setup-dev ## The database tests again, on a real PostgreSQL
 	ASSAY_TEST_DATABASE=postgresql $(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))" tests/assay
 
-test-slow: setup-dev browser ## Real engine, faults and a real browser
+test-slow: setup-dev browser nginx ## Real engine, faults and a real browser
 	$(PYTEST) -n 1 -m "(engine or fault) and not e2e"
 	$(PYTEST) -n 1 -m e2e # apart: the browser driver keeps an event loop running in its process
 

@@ -1,4 +1,4 @@
-"""Assay's load client beside the reference client, in one session against one exact mock; ratios at the end.
+"""``assay load`` beside the reference client, in one session against one exact mock; ratios at the end.
 
     python benchmarks/compare.py [--cells c32,c128,c512,flat] [--reps 3] [--out DIR]
 
@@ -39,20 +39,24 @@ def compile_mock(folder: Path) -> Path:
     return program
 
 
-def run(out: Path, *, cells: str, reps: int) -> None:
+def run(
+    out: Path, *, cells: str, reps: int, tools: str = "own,reference", processes: int = 1
+) -> None:
     own = (
-        f"{sys.executable} {HERE / 'own_client.py'} --url http://127.0.0.1:{{port}} "
-        "--concurrency {concurrency} --requests {requests} --tokens {tokens} --json {out}"
+        f"{sys.executable} -m assay.cli.main load --url http://127.0.0.1:{{port}} --model mock "
+        "--concurrency {concurrency} --requests {requests} --tokens {tokens} --json {out} "
+        f"--processes {processes}"
     )
     root = HERE.parent
     environment = os.environ | {
         "BENCH_MOCK": str(compile_mock(out)),
         "BENCH_REF_PY": sys.executable,
         "BENCH_OWN": own,
+        "ASSAY_HOME": str(out / "home"),
         "PYTHONPATH": os.pathsep.join([str(root / "platform"), str(root)]),
     }
     command = [sys.executable, str(HARNESS / "client_bench.py"), "run", "--out", str(out)]
-    command += ["--tools", "own,reference", "--cells", cells, "--reps", str(reps)]
+    command += ["--tools", tools, "--cells", cells, "--reps", str(reps)]
     subprocess.run(command, check=True, env=environment)
 
 

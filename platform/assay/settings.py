@@ -12,6 +12,7 @@ ASSAY_HEARTBEAT_S   how often a worker gives one (default 5)
 ASSAY_POLL_S        how often the scheduler looks for runs whose nudge was lost (default 5)
 ASSAY_QUEUES        device kinds that workers here serve: cpu,cuda (default: what this machine has)
 ASSAY_ARTIFACT_ROOTS  folders, parted by colons, below which a study's artifact files may lie
+ASSAY_ENDPOINT_ALLOWLIST  comma-separated host names where a study's engine may run, beside loopback
 ASSAY_SECRET_NAMES  comma-separated names of variables whose values are replaced in everything recorded
 """
 
@@ -24,6 +25,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from assay.archive.paths import CHECKOUT as ROOT
 from assay.archive.paths import PYTHON_PATH, home_from_environment
+from experiments.checks.policy import Policy
 
 HOME = home_from_environment().root
 EMBEDDED = "ASSAY_HOSTS" not in os.environ
@@ -167,5 +169,7 @@ RUNNER_COMMAND = [sys.executable, "-P", "-m", "runners"]
 INTERPRETER_COMMAND = [sys.executable, "-P", "-m", "assay.archive.interpretation"]
 SUBPROCESS_PATH = PYTHON_PATH
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
-ARTIFACT_ROOTS = [Path(p) for p in os.environ.get("ASSAY_ARTIFACT_ROOTS", "").split(":") if p]
+_POLICY = Policy.from_environment(os.environ)
+ARTIFACT_ROOTS = [Path(p) for p in _POLICY.artifact_roots]
+ENDPOINT_HOSTS = list(_POLICY.url_hosts)
 SECRET_NAMES = [n for n in os.environ.get("ASSAY_SECRET_NAMES", "").split(",") if n]

@@ -23,6 +23,10 @@ BAD_IMPORTS = {
         "import runners.engines.base",
     ),
     "Science and runners are free of the web": ("platform/assay/analysis/bad.py", "import django"),
+    "Engines are strangers": (
+        "runners/engines/openai_endpoint/settings.py",
+        "import runners.engines.torch.versions",
+    ),
     "No cycles": ("runners/protocol/layout.py", "import runners.load.client"),
 }
 

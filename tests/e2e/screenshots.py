@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.e2e import site as sites
@@ -78,10 +79,10 @@ def newest(home: Path) -> dict[str, str] | None:
     found: dict[str, str] | None = json.loads(sites.python(home, "-c", _FIND))
     if found is None:
         return None
-    path = home / "derived" / found["bundle"] / found["reading"] / "interpretation.json"
-    attempts = json.loads(path.read_bytes())["attempts"]
-    odd = [a for a in attempts if a["client_state"] != "completed"] or attempts
-    return {**found, "attempt": odd[0]["attempt_id"]}
+    table = home / "derived" / found["bundle"] / found["reading"] / "attempts.parquet"
+    attempts = pl.read_parquet(table, columns=["attempt_id", "client_state"])
+    odd = attempts.sort(pl.col("client_state") == "completed", maintain_order=True)
+    return {**found, "attempt": odd["attempt_id"][0]}
 
 
 def run_example(home: Path) -> None:

@@ -5,10 +5,10 @@ from typing import Any, cast
 
 from assay.analysis.errors import ClaimRefused
 from assay.analysis.gaps import gap
-from assay.analysis.group_aggregates import LoadShape
-from assay.analysis.interpretation import Levels
 from assay.analysis.ledgers.contract import IMPLIED, Contract, contract_of
 from assay.analysis.ledgers.resource import ProcessRelease
+from assay.analysis.levels import Levels
+from assay.analysis.load_windows import LoadShape, Stage
 from assay.analysis.metrics.client import send_lag
 from assay.analysis.predictions import check_registered
 from assay.analysis.rates import ServiceLevels
@@ -16,9 +16,10 @@ from assay.analysis.wire.attempt import Attempt
 from assay.archive.readers import Bundle, SessionRow
 from runners.protocol import layout, manifest
 from runners.protocol.documents import Gap, IdentityItem, PredictionsDocument
-from runners.protocol.events import ReleaseLevel, ReleaseState, ResourceLimit, SessionEvent
+from runners.protocol.events import ReleaseLevel, ReleaseState, ResourceLimit, Segment, SessionEvent
 
-_CLOSED_LOOP = "closed"
+# How a drive says that the last stage of its closed loop was over; what was left was never to be sent.
+_PROFILE_DONE = "profile_done"
 
 
 def levels(bundle: Bundle) -> Levels:
@@ -48,11 +49,34 @@ def service_levels(bundle: Bundle) -> ServiceLevels:
     return ServiceLevels(ttft_s=slo.get("ttft_s"), tpot_s=slo.get("tpot_s"))
 
 
-def load_shape(bundle: Bundle) -> LoadShape:
+def load_shape(bundle: Bundle, session: Sequence[SessionRow]) -> LoadShape:
+    """The declared load, with what its drive said of stages and of requests left in the pool."""
     load = (bundle.document(layout.SPEC) or {}).get("load") or {}
-    if load.get("kind") == _CLOSED_LOOP:
-        return LoadShape(concurrency=load.get("concurrency"))
-    return LoadShape(open_loop=bool(load.get("kind")))
+    report = _load_report(session)
+    stages = [s for s in report.get("stages") or () if s["to_ns"] > s["from_ns"]]
+    is_closed = load.get("kind") == "closed" or any(s["concurrency"] for s in stages)
+    return LoadShape(
+        concurrency=load.get("concurrency"),
+        open_loop=bool(load.get("kind")) and not is_closed,
+        kind=load.get("kind"),
+        thinks=bool(load.get("think_time_s")),
+        stages=tuple(
+            Stage(
+                from_ns=s["from_ns"] - bundle.origin_ns,
+                to_ns=s["to_ns"] - bundle.origin_ns,
+                concurrency=s["concurrency"],
+            )
+            for s in stages
+        ),
+        withheld=report["not_created"] if report.get("stop_reason") == _PROFILE_DONE else 0,
+    )
+
+
+def _load_report(session: Sequence[SessionRow]) -> dict[str, Any]:
+    for row in session:
+        if row.event == SessionEvent.segment_end and row.fields.get("segment") == Segment.load:
+            return dict(row.fields.get("report") or {})
+    return {}
 
 
 def client_limited(bundle: Bundle, attempts: Sequence[Attempt]) -> str | None:
@@ -66,6 +90,22 @@ def client_limited(bundle: Bundle, attempts: Sequence[Attempt]) -> str | None:
     return (
         f"the client was late: {late} of {len(lags)} sends more than {bound:g} s after their time, "
         f"the latest by {max(lags):.3f} s"
+    )
+
+
+def client_error(bundle: Bundle) -> dict[str, Any]:
+    """What the run kept on its client's own error; empty where nothing was."""
+    return dict((bundle.document(layout.CLOCKS) or {}).get("client_error") or {})
+
+
+def host_disturbed(bundle: Bundle) -> str | None:
+    """The sentence that others held the cores in the measured phase; None if not, or if nobody looked."""
+    seen = client_error(bundle).get("disturbance") or {}
+    if not seen.get("disturbed"):
+        return None
+    return (
+        f"other processes used {seen['others_cores_mean']:.2f} cores in the measured phase "
+        f"(bound: {seen['bound_cores']:g})"
     )
 
 

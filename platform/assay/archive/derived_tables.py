@@ -1,146 +1,118 @@
-"""Parquet tables beside an interpretation: rows that pages read by group, never whole."""
+"""Write the tables beside an interpretation as batches come in, in bounded memory."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.analysis.documents import AttemptReading, Lane
+from assay.analysis.documents import LedgerRow
 from assay.analysis.events import EventRecord
 from assay.analysis.iterations import IterationLog
-from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.observed import ObservedStep
+from assay.analysis.task_documents import TaskReading
+from assay.archive.derived_rows import task_batch
+from assay.archive.derived_schemas import (
+    ATTEMPTS,
+    ATTEMPTS_SCHEMA,
+    BY_ATTEMPT,
+    END,
+    EVENTS_SCHEMA,
+    ITERATIONS_SCHEMA,
+    LEDGER_ROWS,
+    TASK_END_SCHEMA,
+    TASKS_SCHEMA,
+)
 
-ATTEMPTS = "attempts.parquet"
-EVENTS = "events.parquet"
-ITERATIONS = "iterations.parquet"
-TIMELINE = "timeline.parquet"
-_BATCH_ROWS = 50_000
+_EVENT_ROWS = 50_000
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
-_TIMES = (
-    "scheduled",
-    "created",
-    "sent",
-    "headers",
-    "first_byte",
-    "first_content_event",
-    "first_visible",
-    "last_content",
-    "done",
-    "ended",
-)
-_COUNTS = ("token_ids", "usage", "retokenized", "content_chunks", "events")
-_TEXTS = (
-    "attempt_id",
-    "request_id",
-    "task_id",
-    "session_id",
-    "model_call_id",
-    "retry_of",
-    "segment",
-    "case",
-    "client_state",
-    "failure",
-    "finish_reason",
-)
-
-ATTEMPTS_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in _TEXTS),
-        ("server_state", pa.string()),
-        ("status", pa.int32()),
-        *((f"{name}_ns", pa.int64()) for name in _TIMES),
-        *((name, pa.int64()) for name in _COUNTS),
-        ("prompt_tokens", pa.int64()),
-        ("cached_tokens", pa.int64()),
-        ("late_bytes", pa.int64()),
-        *((rule, pa.float64()) for rule in ATTEMPT_RULES),
-    ]
-)
-EVENTS_SCHEMA = pa.schema(
-    [
-        ("event", pa.string()),
-        ("fact", pa.string()),
-        ("t_ns", pa.int64()),
-        ("clock_domain", pa.string()),
-        ("error_ns", pa.int64()),
-        ("layer", pa.string()),
-        ("perspective", pa.string()),
-        ("attempt_id", pa.string()),
-        ("value", pa.string()),  # canonical JSON
-        ("evidence", pa.string()),
-    ]
-)
-TIMELINE_SCHEMA = pa.schema(
-    [
-        ("attempt_id", pa.string()),
-        ("segment", pa.string()),
-        ("case", pa.string()),
-        ("perspective", pa.string()),
-        ("clock_domain", pa.string()),
-        ("name", pa.string()),
-        ("start_event", pa.string()),
-        ("end_event", pa.string()),
-        ("from_ns", pa.int64()),
-        ("to_ns", pa.int64()),
-        ("on_path", pa.bool_()),
-        ("origin", pa.string()),
-    ]
-)
-_STEP_TYPES = {"phase": pa.string(), "segment": pa.string()}
-ITERATIONS_SCHEMA = pa.schema(
-    [
-        *((f.name, _STEP_TYPES.get(f.name, pa.int64())) for f in fields(ObservedStep)),
-        ("evidence", pa.string()),
-    ]
-)
 
 
-def write_attempts(
-    path: Path,
-    readings: Sequence[AttemptReading],
-    *,
-    server_states: dict[str, str],
-) -> None:
-    """One row an attempt: ids, states, times, counts and every metric (null where absent). No text."""
-    rows = []
-    for reading in readings:
-        name = reading["attempt_id"]
-        row: dict[str, Any] = {text: reading[text] for text in _TEXTS}  # type: ignore[literal-required]
-        row |= {f"{t}_ns": reading["timestamps_ns"].get(t) for t in _TIMES}
-        row |= {c: reading["counts"].get(c) for c in _COUNTS}
-        row |= {rule: metric.get("value") for rule, metric in reading["metrics"].items()}
-        row |= {
-            "server_state": server_states.get(name),
-            "status": reading["status"],
-            "prompt_tokens": reading["prompt_tokens"],
-            "cached_tokens": reading["cached_tokens"],
-            "late_bytes": reading["late"]["bytes"],
+class GroupedWriter:
+    """One Parquet file whose row groups have a size of their own, whatever the size of the batches."""
+
+    def __init__(self, path: Path, schema: pa.Schema, group_rows: int) -> None:
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+        self._schema, self._group_rows = schema, group_rows
+        self._held: list[pa.RecordBatch] = []
+        self._rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._held.append(batch)
+        self._rows += batch.num_rows
+        if self._rows >= self._group_rows:
+            whole = self._rows - self._rows % self._group_rows
+            table = self._taken()
+            self._writer.write_table(table.slice(0, whole), row_group_size=self._group_rows)
+            self._held = table.slice(whole).combine_chunks().to_batches()
+            self._rows = table.num_rows - whole
+
+    def close(self) -> None:
+        if self._rows:
+            self._writer.write_table(self._taken(), row_group_size=self._group_rows)
+        self._writer.close()
+
+    def _taken(self) -> pa.Table:
+        table = pa.Table.from_batches(self._held, schema=self._schema)
+        self._held = []
+        return table
+
+
+class AttemptTables:
+    """The tables of which each attempt has its rows: ``write`` batches in order, then ``finish`` once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._partial = folder / f"{ATTEMPTS}.part"
+        self._writers = {
+            name: GroupedWriter(
+                self._partial if name == ATTEMPTS else folder / name, schema, group_rows
+            )
+            for name, (schema, group_rows) in BY_ATTEMPT.items()
         }
-        rows.append(row)
-    _write(path, ATTEMPTS_SCHEMA, rows)
+
+    def __enter__(self) -> "AttemptTables":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for writer in self._writers.values():
+            writer.close()
+        self._writers = {}
+
+    def write(self, batches: Mapping[str, pa.RecordBatch]) -> None:
+        for name, batch in batches.items():
+            self._writers[name].write(batch)
+
+    def finish(self, tasks: Sequence[Sequence[LedgerRow]]) -> None:
+        """Add the task ledger, and each attempt's task to its row."""
+        self._writers[LEDGER_ROWS].write(task_batch(tasks))
+        self.__exit__(None, None, None)
+        ends = {rows[-1]["subject"]: rows[-1] for rows in tasks}
+        _, group_rows = BY_ATTEMPT[ATTEMPTS]
+        writer = GroupedWriter(self._folder / ATTEMPTS, ATTEMPTS_SCHEMA, group_rows)
+        for batch in pq.ParquetFile(self._partial).iter_batches(batch_size=group_rows):
+            writer.write(_with_tasks(batch, ends))
+        writer.close()
+        self._partial.unlink()
 
 
-def write_timeline(path: Path, lanes: Sequence[Lane], readings: Sequence[AttemptReading]) -> None:
-    """One row an interval of a lane."""
-    placed = {r["attempt_id"]: (r["segment"], r["case"]) for r in readings}
-    rows = [
-        {
-            "attempt_id": lane["attempt_id"],
-            "segment": placed[lane["attempt_id"]][0],
-            "case": placed[lane["attempt_id"]][1],
-            "perspective": lane["perspective"],
-            "clock_domain": lane["clock_domain"],
-            **interval,
-        }
-        for lane in lanes
-        for interval in lane["intervals"]
+def _with_tasks(batch: pa.RecordBatch, ends: Mapping[str, LedgerRow]) -> pa.RecordBatch:
+    own = [ends.get(task_id or "") for task_id in batch.column("task_id").to_pylist()]
+    columns = [
+        pa.array([None if end is None else end[name] for end in own], kind)  # type: ignore[literal-required]
+        for name, kind in END
     ]
-    _write(path, TIMELINE_SCHEMA, rows)
+    assert len(columns) == len(TASK_END_SCHEMA)
+    return pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=ATTEMPTS_SCHEMA)
 
 
 def write_iterations(path: Path, log: IterationLog) -> None:
@@ -155,13 +127,22 @@ def write_iterations(path: Path, log: IterationLog) -> None:
     )
 
 
+def write_tasks(path: Path, readings: Sequence[TaskReading]) -> None:
+    """One row a task of the plan."""
+    columns = {
+        "task_id": [reading["task_id"] for reading in readings],
+        "reading": [_encode(reading) for reading in readings],
+    }
+    pq.write_table(pa.Table.from_pydict(columns, schema=TASKS_SCHEMA), path, compression="zstd")
+
+
 def events_through(path: Path, events: Iterable[EventRecord]) -> Iterator[EventRecord]:
     """Pass events on and write each to ``path`` as it passes, in batches."""
     with pq.ParquetWriter(path, EVENTS_SCHEMA, compression="zstd") as writer:
         rows: list[tuple[Any, ...]] = []
         for event in events:
             rows.append(_event_row(event))
-            if len(rows) == _BATCH_ROWS:
+            if len(rows) == _EVENT_ROWS:
                 _write_batch(writer, rows)
                 rows = []
             yield event
@@ -192,7 +173,3 @@ def _event_row(event: EventRecord) -> tuple[Any, ...]:
         _encode(event.value) if event.value else None,
         event.evidence,
     )
-
-
-def _write(path: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path, compression="zstd")

@@ -1,37 +1,55 @@
-"""Read a sealed bundle and write its interpretation under ``derived/<digest>/<definition version>/``.
+"""Read a sealed bundle and write its interpretation below ``derived/<digest>/<definition version>/``.
 
 The same bundle and definition give the same bytes. A derived folder is never changed: a second reading is
 compared with the first and must be equal to it. Runs as a process of its own, without Django:
 ``python -m assay.archive.interpretation BUNDLE DERIVED_ROOT``.
 """
 
+import filecmp
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from assay.analysis.attempt_parts import RunFacts
 from assay.analysis.definition import DEFINITION_VERSION
-from assay.analysis.disturbance import host_disturbed
-from assay.analysis.documents import InterpretationDocument
+from assay.analysis.documents import RunReading
 from assay.analysis.errors import AnalysisError
 from assay.analysis.gaps import gap
-from assay.analysis.interpretation import Inputs
-from assay.analysis.interpretation import interpret as read_run
+from assay.analysis.interpretation import WholeReading
 from assay.analysis.iterations import IterationLog
-from assay.analysis.ledgers.at import final_rows
-from assay.analysis.observing import MemoryLog, observed_quantities
-from assay.analysis.recorded import RecordedStream, interpret_recorded
+from assay.analysis.observed import ObservedAttempt
+from assay.analysis.observing import MemoryLog, observed_quantities, prefill_seen
+from assay.analysis.recorded import RecordedStream, read_recorded
 from assay.analysis.residuals import residual_rows
+from assay.analysis.run_reading import Gathered, RunInputs, run_reading, task_ledger
 from assay.analysis.server_record import ServerRecords
-from assay.archive import bundle_inputs, derived_tables
+from assay.analysis.structures.reading import WorkloadReader
+from assay.archive import bundle_inputs
+from assay.archive.attempt_batches import batches
+from assay.archive.batch_reading import Map, Order, reading_map
+from assay.archive.captured_attempts import Capture
+from assay.archive.dependencies import dependency_accounts
+from assay.archive.derived_rows import batches_of
+from assay.archive.derived_schemas import EVENTS, ITERATIONS, TASKS
+from assay.archive.derived_tables import (
+    AttemptTables,
+    events_through,
+    write_iterations,
+    write_tasks,
+)
 from assay.archive.errors import ArchiveError
+from assay.archive.foreign.reading import read_foreign
 from assay.archive.readers import Bundle
-from assay.archive.telemetry import cpu_counters
+from assay.archive.tokenizer import tokenizer_of
+from assay.archive.workload import workload_of
 from runners.protocol import layout, manifest
 from runners.protocol.documents import Gap
-from runners.protocol.events import Phase
 
 INTERPRETATION = "interpretation.json"
 
@@ -40,16 +58,25 @@ class UnlikeFirstReading(ArchiveError):
     """The same definition version read the same bundle differently: the definition changed under its name."""
 
 
-def interpret(bundle: Path, derived_root: Path) -> Path:
-    """The path of ``interpretation.json`` for this bundle and definition version, written if it is new."""
+def interpret(bundle: Path, derived_root: Path, *, processors: int | None = None) -> Path:
+    """The path of ``interpretation.json`` for this bundle and definition version, written if it is new.
+
+    ``processors`` bounds the worker processes; it changes no byte of what is written.
+    """
     source = Bundle(bundle)
     target = derived_root / source.digest / DEFINITION_VERSION
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".reading-", dir=target.parent))
     try:
-        recorded = (bundle / layout.RECORDED_WIRE).is_file()
-        document = _read_recorded(source, scratch) if recorded else _read_run(source, scratch)
-        (scratch / INTERPRETATION).write_bytes(manifest.canonical(document))
+        if (bundle / layout.RECORDED_WIRE).is_file():
+            reading = _read_recorded(source, scratch)
+        elif (bundle / layout.FOREIGN_TOOL).is_file():
+            reading = _read_foreign(source, scratch)
+        else:
+            size = sum(path.stat().st_size for path in source.wire_files())
+            with reading_map(size, processors=processors) as read:
+                reading = _read_run(source, scratch, read)
+        (scratch / INTERPRETATION).write_bytes(manifest.canonical(reading))
         _put(scratch, target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -66,97 +93,157 @@ def _put(scratch: Path, target: Path) -> None:
                 raise
         else:
             return
-    first, again = target / INTERPRETATION, scratch / INTERPRETATION
-    if first.read_bytes() != again.read_bytes():
+    differs = [p.name for p in sorted(scratch.iterdir()) if not _same(p, target / p.name)]
+    if differs:
         raise UnlikeFirstReading(
-            f"{first}: this reading differs from it (allowed: the same bytes). "
+            f"{target}: this reading differs from it in {', '.join(differs)} (allowed: the same bytes). "
             "Give the changed definition a version of its own"
         )
 
 
-def _read_run(source: Bundle, scratch: Path) -> InterpretationDocument:
+def _same(one: Path, other: Path) -> bool:
+    return other.is_file() and filecmp.cmp(one, other, shallow=False)
+
+
+def _read_run(source: Bundle, scratch: Path, read: Map) -> RunReading:
     """A bundle that a run of ours left: tables, the engine's events, predictions."""
     session = source.session()
-    everything = source.attempts()
-    measured = [a for a in everything if a.phase == Phase.measure]
-    records = ServerRecords(a.attempt_id for a in everything)
-    iterations = IterationLog({a.attempt_id: a.segment for a in measured})
-    memory = MemoryLog()
-    events = derived_tables.events_through(scratch / derived_tables.EVENTS, source.events())
-    for event in events:
-        records.take(event)
-        iterations.take(event, records)
-        memory.take(event)
-    records.settle()
+    rows = source.measured()
+    engine = _read_events(source, scratch, rows)
+    server = engine.records.summary()
     levels = bundle_inputs.levels(source)
+    facts = RunFacts(
+        levels=levels,
+        process_release=bundle_inputs.process_release(source, session),
+        block_bytes=engine.memory.block_bytes,
+    )
+    gathered, workload = Gathered(), WorkloadReader(workload_of(source))
+    attempts: list[ObservedAttempt] = []
+    contract = bundle_inputs.contract(source)
+    with AttemptTables(scratch) as tables:
+        for found in read(_orders(source, rows, engine, facts, workload)):
+            tables.write(found.tables)
+            gathered.extend(found.gathered)
+            workload.extend(found.workload)
+            attempts += found.observed
+        tasks = task_ledger(
+            gathered.attempts, contract, level=levels.client, planned=workload.planned_tasks()
+        )
+        tables.finish(tasks)
     predictions, prediction_gaps = bundle_inputs.registered_predictions(source, session)
     observed = observed_quantities(
-        measured,
-        records,
-        iterations,
-        memory,
+        attempts,
+        engine.iterations,
+        engine.memory,
         weight_file_bytes=bundle_inputs.weight_file_bytes(source),
         clock_domain=source.client_domain,
         level=levels.server,
     )
     offered, offered_load = source.offered()
-    own = ServerRecords.of_attempts(records, (a.attempt_id for a in measured))
-    document = read_run(
-        Inputs(
-            attempts=measured,
-            records=own,
-            iterations=iterations,
-            contract=bundle_inputs.contract(source),
+    run, readings = run_reading(
+        RunInputs(
+            iterations=engine.iterations,
+            contract=contract,
             slo=bundle_inputs.service_levels(source),
             offered=offered,
             offered_load=offered_load,
             levels=levels,
-            process_release=bundle_inputs.process_release(source, session),
-            block_bytes=memory.block_bytes,
             identity=bundle_inputs.identity_items(source),
             given_gaps=[
                 *bundle_inputs.recorded_gaps(source, session),
                 *prediction_gaps,
                 *_torn(source),
             ],
-            load=bundle_inputs.load_shape(source),
+            load=bundle_inputs.load_shape(source, session),
             seed=_seed(source),
             bundle_digest=source.digest,
             residuals=residual_rows(
                 predictions,
                 observed,
-                client_limited=bundle_inputs.client_limited(source, measured),
-                host_disturbed=host_disturbed(cpu_counters(source), observed),
+                client_limited=bundle_inputs.client_limited(source, gathered.attempts),
+                host_disturbed=bundle_inputs.host_disturbed(source),
             ),
+            dependencies=dependency_accounts(source, gathered.attempts),
             unreadable_lines=len(source.events_reader.unreadable),
             origins_ns=source.events_reader.origins_ns,
-        )
+            client_error=bundle_inputs.client_error(source),
+        ),
+        gathered,
+        server,
+        tasks,
+        workload,
     )
-    _write_tables(document, scratch, iterations)
-    return document
+    write_tasks(scratch / TASKS, readings)
+    return run
 
 
-def _read_recorded(source: Bundle, scratch: Path) -> InterpretationDocument:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Engine:
+    """What the engine's own events say, of attempts, of its iterations and of its memory."""
+
+    records: ServerRecords
+    iterations: IterationLog
+    memory: MemoryLog
+
+
+def _read_events(source: Bundle, scratch: Path, rows: Sequence[Mapping[str, Any]]) -> _Engine:
+    """Read the events once, writing their table as they pass; records of measured attempts stay."""
+    segments = {row["attempt_id"]: row["segment"] for row in rows}
+    engine = _Engine(
+        records=ServerRecords(source.attempt_ids()),
+        iterations=IterationLog(segments),
+        memory=MemoryLog(),
+    )
+    for event in events_through(scratch / EVENTS, source.events()):
+        engine.records.take(event)
+        engine.iterations.take(event, engine.records)
+        engine.memory.take(event)
+    engine.records.settle()
+    engine.records.keep_only(segments)
+    write_iterations(scratch / ITERATIONS, engine.iterations)
+    return engine
+
+
+def _orders(
+    source: Bundle,
+    rows: Sequence[dict[str, Any]],
+    engine: _Engine,
+    facts: RunFacts,
+    workload: WorkloadReader,
+) -> Iterator[Order]:
+    capture = Capture(
+        clock_domain=source.client_domain,
+        origin_ns=source.origin_ns,
+        wire_withheld=source.wire_withheld,
+        declared=source.declared,
+        tokenizer=tokenizer_of(source),
+    )
+    for batch in batches(rows, source.wire_files()):
+        names = batch.attempt_ids
+        yield Order(
+            batch=batch,
+            capture=capture,
+            facts=facts,
+            records=engine.records.give(names),
+            prefill={name: prefill_seen(name, engine.iterations) for name in names},
+            workload=workload.of_requests([row["request_id"] for row in batch.rows]),
+        )
+
+
+def _read_recorded(source: Bundle, scratch: Path) -> RunReading:
     """A bundle around a stream that was recorded elsewhere, in the interchange form."""
     folder = source.folder
     events_path = folder / layout.RECORDED_EVENTS
-    with (folder / layout.RECORDED_WIRE).open("rb") as wire:
-        events = events_path.open("rb") if events_path.is_file() else None
-        try:
-            stream = RecordedStream(
-                wire,
-                events or (),
-                wire_file=layout.RECORDED_WIRE,
-                events_file=layout.RECORDED_EVENTS,
-                pass_through=lambda found: derived_tables.events_through(
-                    scratch / derived_tables.EVENTS, found
-                ),
-            )
-        finally:
-            if events is not None:
-                events.close()
+    with (folder / layout.RECORDED_WIRE).open("rb") as wire, ExitStack() as files:
+        stream = RecordedStream(
+            wire,
+            files.enter_context(events_path.open("rb")) if events_path.is_file() else (),
+            wire_file=layout.RECORDED_WIRE,
+            events_file=layout.RECORDED_EVENTS,
+            pass_through=lambda found: events_through(scratch / EVENTS, found),
+        )
     session = source.session()
-    document = interpret_recorded(
+    whole = read_recorded(
         stream,
         slo=bundle_inputs.service_levels(source),
         levels=bundle_inputs.levels(source),
@@ -166,22 +253,24 @@ def _read_recorded(source: Bundle, scratch: Path) -> InterpretationDocument:
         bundle_digest=source.digest,
         seed=_seed(source),
     )
-    _write_tables(document, scratch, stream.iterations)
-    return document
+    return _written(whole, stream.iterations, scratch)
 
 
-def _write_tables(
-    document: InterpretationDocument, scratch: Path, iterations: IterationLog
-) -> None:
-    readings = document["attempts"]
-    server = final_rows(document["ledgers"]["server"])
-    derived_tables.write_attempts(
-        scratch / derived_tables.ATTEMPTS,
-        readings,
-        server_states={name: row["state"] for name, row in server.items()},
-    )
-    derived_tables.write_timeline(scratch / derived_tables.TIMELINE, document["lanes"], readings)
-    derived_tables.write_iterations(scratch / derived_tables.ITERATIONS, iterations)
+def _read_foreign(source: Bundle, scratch: Path) -> RunReading:
+    """A bundle around another load client's result: calls as that tool reported them, no wire, no events."""
+    whole = read_foreign(source, seed=_seed(source))
+    for _ in events_through(scratch / EVENTS, ()):
+        pass  # an empty table, so that every reading has the same files
+    return _written(whole, IterationLog({}), scratch)
+
+
+def _written(whole: WholeReading, iterations: IterationLog, scratch: Path) -> RunReading:
+    """Write the tables of a reading that was held whole."""
+    with AttemptTables(scratch) as tables:
+        tables.write(batches_of(whole.parts))
+        tables.finish(whole.tasks)
+    write_iterations(scratch / ITERATIONS, iterations)
+    return whole.run
 
 
 def _torn(source: Bundle) -> list[Gap]:

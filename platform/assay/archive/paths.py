@@ -37,8 +37,18 @@ class Home:
         return self.root / "devices"
 
     @property
+    def calibrations(self) -> Path:
+        """What the load client's own error was, by host, client version and concurrency."""
+        return self.root / "calibrations"
+
+    @property
     def broker(self) -> Path:
         return self.root / "broker"
+
+    @property
+    def searches(self) -> Path:
+        """Records of searches for the highest load that meets an SLO, one JSON file each."""
+        return self.root / "searches"
 
     @property
     def scratch(self) -> Path:

@@ -1,11 +1,11 @@
 """A sealed bundle's tables and documents as inputs of the analysis, read in bounded memory.
 
 Times leave here as ns from the run's origin (of their own clock domain), so that every published number stays
-below 2**53. Wire rows are read batch by batch and handed to the open attempts; they are never held together.
+below 2**53. Wire rows are read by ``attempt_batches``, some attempts at a time; they are never held together.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,12 +15,10 @@ import pyarrow.parquet as pq
 
 from assay.analysis.engine_events import EngineEventReader
 from assay.analysis.events import EventRecord
-from assay.analysis.wire.attempt import Attempt, AttemptIds, AttemptReader
+from assay.archive.declared_reading import DeclaredReading
 from runners.protocol import layout, manifest
-from runners.protocol.events import Phase, Segment, WireKind
+from runners.protocol.events import Phase, Segment
 
-_WIRE_BATCH_ROWS = 16_384
-_ENDS = frozenset({WireKind.closed, WireKind.timeout, WireKind.cancel, WireKind.error})
 UNSPECIFIED = "unspecified"
 
 
@@ -56,6 +54,10 @@ class Bundle:
     @cached_property
     def clocks(self) -> dict[str, Any]:
         return self.document(layout.CLOCKS) or {}
+
+    @cached_property
+    def declared(self) -> DeclaredReading:
+        return DeclaredReading(self.folder)
 
     @property
     def client_domain(self) -> str:
@@ -106,15 +108,30 @@ class Bundle:
         measured = [segment for phase, segment in rows if phase == Phase.measure]
         return len(measured), measured.count(Segment.load)
 
-    def attempts(self) -> list[Attempt]:
-        """All attempts of all phases, read to their final state."""
-        readers = self._readers()
-        for attempt_id, t_ns, data in self._reads():
-            reader = readers.get(attempt_id)
-            if reader is not None:
-                reader.read(t_ns - self.origin_ns, data, raw_http=True)
-        withheld = {name for name in self.withheld if name.startswith(layout.WIRE_FOLDER)}
-        return [_finished(reader, withheld=bool(withheld)) for reader in readers.values()]
+    def measured(self) -> list[dict[str, Any]]:
+        """Rows of all attempts of the measured phase, in the order in which the client made them.
+
+        ``row`` is the place in the table, from 1.
+        """
+        rows = [row for row in self._attempt_rows() if row["phase"] == Phase.measure]
+        rows.sort(key=lambda r: (r["created_ns"] or r["scheduled_ns"] or 0, r["attempt_id"]))
+        return rows
+
+    def attempt_ids(self) -> list[str]:
+        """Attempts of all phases."""
+        path = self.folder / layout.ATTEMPTS
+        if not path.is_file():
+            return []
+        found: list[str] = pq.read_table(path, columns=["attempt_id"])["attempt_id"].to_pylist()
+        return found
+
+    def wire_files(self) -> list[Path]:
+        folder = self.folder / layout.WIRE_FOLDER
+        return sorted(folder.glob("*.parquet")) if folder.is_dir() else []
+
+    @property
+    def wire_withheld(self) -> bool:
+        return any(name.startswith(layout.WIRE_FOLDER) for name in self.withheld)
 
     def events(self) -> Iterator[EventRecord]:
         """The engine's own events, normalised and counted from the run's origin."""
@@ -124,66 +141,15 @@ class Bundle:
         with path.open("rb") as stream:
             yield from self.events_reader.records(stream)
 
-    def _readers(self) -> dict[str, AttemptReader]:
+    def _attempt_rows(self) -> Iterator[dict[str, Any]]:
         path = self.folder / layout.ATTEMPTS
         if not path.is_file():
-            return {}
-        readers: dict[str, AttemptReader] = {}
-        row_number = 0
+            return
+        number = 0
         for batch in pq.ParquetFile(path).iter_batches():
             for row in batch.to_pylist():
-                row_number += 1
-                readers[row["attempt_id"]] = self._reader(row, row_number)
-        return readers
-
-    def _reader(self, row: Mapping[str, Any], number: int) -> AttemptReader:
-        reader = AttemptReader(
-            AttemptIds(
-                attempt_id=row["attempt_id"],
-                request_id=row["request_id"],
-                task_id=row["task_id"],
-                session_id=row["session_id"],
-                model_call_id=row["model_call_id"],
-                retry_of=row["retry_of"],
-            ),
-            self.client_domain,
-        )
-        evidence = f"{layout.ATTEMPTS}:{number}"
-        attempt = reader.attempt
-        attempt.phase, attempt.segment, attempt.case = row["phase"], row["segment"], row["case"]
-        attempt.output_cap = row["output_cap"]
-        attempt.connection_reused = row["connection_reused"]
-        attempt.connect_start_ns = self._since_origin(row["connect_start_ns"])
-        attempt.connected_ns = self._since_origin(row["connected_ns"])
-        attempt.evidence["row"] = evidence
-        for kind in (WireKind.scheduled, WireKind.created, WireKind.sent):
-            t_ns = self._since_origin(row[f"{kind.value}_ns"])
-            if t_ns is not None:
-                reader.mark(kind, t_ns, evidence=evidence)
-        ended = self._since_origin(row["ended_ns"])
-        if row["end"] in _ENDS and ended is not None:
-            reader.mark(
-                WireKind(row["end"]),
-                ended,
-                status=row["status"],
-                detail=row["detail"],
-                evidence=evidence,
-            )
-        return reader
-
-    def _since_origin(self, t_ns: int | None) -> int | None:
-        return None if t_ns is None else t_ns - self.origin_ns
-
-    def _reads(self) -> Iterator[tuple[str, int, bytes]]:
-        folder = self.folder / layout.WIRE_FOLDER
-        for path in sorted(folder.glob("*.parquet")) if folder.is_dir() else ():
-            for batch in pq.ParquetFile(path).iter_batches(batch_size=_WIRE_BATCH_ROWS):
-                yield from zip(
-                    batch.column("attempt_id").to_pylist(),
-                    batch.column("t_ns").to_pylist(),
-                    batch.column("data").to_pylist(),
-                    strict=True,
-                )
+                number += 1
+                yield {**row, "row": number}
 
     def _json_lines(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         path = self.folder / name
@@ -197,13 +163,3 @@ class Bundle:
                     continue
                 if isinstance(row, dict):
                     yield number, row
-
-
-def _finished(reader: AttemptReader, *, withheld: bool) -> Attempt:
-    """With the wire withheld, a body that ended cannot be judged: the attempt stays open, and says why."""
-    if withheld and reader.attempt.first_byte_ns is None and reader.closed_ns is not None:
-        reader.closed_ns = None
-        attempt = reader.finish()
-        attempt.failure = "the wire bytes are withheld from this copy: the outcome cannot be read"
-        return attempt
-    return reader.finish()

@@ -1,8 +1,10 @@
 """The declaration as verbs take it: overrides, a sweep flag, a folder of one's own group files."""
 
 import argparse
+import os
 from pathlib import Path
 
+from experiments.checks.policy import Policy
 from experiments.compose import compose, compose_sweep
 from experiments.plan import RunSpec, plan
 
@@ -20,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def planned_runs(arguments: argparse.Namespace) -> list[RunSpec]:
     """Every run of the declaration, in run order. Raises experiments.errors.Refusal."""
+    policy = Policy.from_environment(os.environ)
     if arguments.sweep:
-        return plan(compose_sweep(arguments.overrides, studies=arguments.studies))
-    return plan([compose(arguments.overrides, studies=arguments.studies)])
+        composed = compose_sweep(arguments.overrides, studies=arguments.studies)
+        return plan(composed, policy=policy)
+    return plan([compose(arguments.overrides, studies=arguments.studies)], policy=policy)

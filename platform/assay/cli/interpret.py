@@ -11,12 +11,17 @@ from typing import IO
 from rich.console import Console
 from rich.table import Table
 
-from assay.analysis.asked import service_levels, window
+from assay.analysis.absence import Absent
+from assay.analysis.asked import reasoning_tags, service_levels, window
 from assay.analysis.documents import InterpretationDocument
 from assay.analysis.errors import AnalysisError, BadRecord
-from assay.analysis.interpretation import Levels
+from assay.analysis.levels import Levels
 from assay.analysis.rates import ServiceLevels
 from assay.analysis.recorded import RecordedStream, interpret_recorded
+from assay.analysis.retokenized import NO_TOKENIZER, TextCounter
+from assay.analysis.wire.declared import Declared
+from assay.analysis.wire.dialects.table import DIALECTS
+from assay.archive.tokenizer import counter_of
 from runners.protocol.events import ResourceLimit
 
 HELP = "read a recorded stream: client states, ledgers, metrics, gaps"
@@ -32,6 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=[ResourceLimit.E0.value, ResourceLimit.E1.value],
         default=ResourceLimit.E1.value,
         help="E0: constructed or replayed without a device; nothing in it counts as verified beyond E0",
+    )
+    parser.add_argument(
+        "--dialect", choices=list(DIALECTS), help="of the replies; default: what their events show"
+    )
+    parser.add_argument(
+        "--reasoning-tags",
+        metavar="<think>,</think>",
+        help="the tags between which the server left its reasoning in the answer",
+    )
+    parser.add_argument(
+        "--tokenizer", metavar="FILE", help="tokenizer.json, to count the answers' tokens again"
     )
     parser.add_argument("--json", action="store_true", help="print the whole reading as JSON")
 
@@ -65,8 +81,27 @@ def _read(arguments: argparse.Namespace) -> InterpretationDocument:
             events,
             wire_file=Path(arguments.wire).name,
             events_file=Path(arguments.events or "events.jsonl").name,
+            declared=Declared(
+                dialect=arguments.dialect, reasoning_tags=reasoning_tags(arguments.reasoning_tags)
+            ),
+            counter=_counter(arguments.tokenizer),
         )
     return interpret_recorded(stream, slo=slo, window=asked, levels=levels)
+
+
+def _counter(name: str | None) -> TextCounter | Absent:
+    if name is None:
+        return NO_TOKENIZER
+    with _opened(name, "--tokenizer") as file:
+        try:
+            return counter_of(file.read().decode())
+        except Exception as error:  # the library raises bare Exception for a bad file
+            raise BadRecord(
+                field="--tokenizer",
+                seen=f"{name}: {error}",
+                allowed="a tokenizer.json of the Hugging Face tokenizers library",
+                remedy="Give the tokenizer of the model that answered.",
+            ) from error
 
 
 @contextlib.contextmanager

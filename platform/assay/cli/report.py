@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.analysis.documents import LEDGERS
+from assay.cli.boundary import boundary_tables
 from assay.cli.result import bundle_folder
 from assay.ledger import queries
 from assay.ledger.models import Interpretation, Measure, MeasureKind, Residual, Run
@@ -71,6 +72,8 @@ def print_run(run: Run, choice: Choice = HEADLINES, console: Console | None = No
     if reading.residuals.exists():
         out.print(_residuals(reading, choice))
     out.print(_gaps(reading))
+    for table in boundary_tables(run.spec.get("boundary") or {}):
+        out.print(table)
     if choice != EVERYTHING:
         out.print(Text("headlines only; `assay show RUN --all` prints every measure and residual"))
 

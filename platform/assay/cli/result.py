@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
+from assay.analysis.boundary import mocked
 from assay.analysis.documents import LEDGERS
 from assay.archive.paths import Home
 from assay.execution.interpreting import stored_reading
@@ -30,13 +31,17 @@ def run_object(run: Run) -> dict[str, Any]:
         "aggregates": [],
         "residuals": [],
         "gaps": [],
+        "windows": [],
+        "dependencies": [],
+        "mocked": list(mocked(run.spec.get("boundary") or {})),
     }
     reading = _newest_reading(bundle) if bundle else None
     if reading is not None:
         found["definition_version"] = reading["definition_version"]
-        found["ledgers"] = indexing.count_states(reading["ledgers"])
-        for name in ("aggregates", "residuals", "gaps"):
+        found["ledgers"] = indexing.sorted_counts(reading)
+        for name in ("aggregates", "residuals", "gaps", "windows"):
             found[name] = reading[name]
+        found["dependencies"] = reading.get("dependencies", [])  # older readings have none
     return found
 
 

@@ -1,17 +1,15 @@
 """``assay run``: compose, check, run here with a progress display, and say where to look."""
 
 import argparse
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.cli import declaration
 from assay.cli.database import open_or_complain, owner, set_up
 from assay.cli.display import Display
 from assay.cli.exits import DONE, FAILED, INTERRUPTED, complain, print_json, refuse
+from assay.cli.interrupts import stop_on_signals
 from experiments.errors import Finding, Refusal
 from experiments.plan import RunSpec
 
@@ -35,18 +33,18 @@ def run(arguments: argparse.Namespace) -> int:
     except Refusal as refusal:
         return refuse(refusal.findings, as_json=arguments.json)
     with stop_on_signals() as stopped, Display() as display:
-        if (code := _check_pins(specs, stopped, display, as_json=arguments.json)) is not None:
+        if (code := check_pins(specs, stopped, display, as_json=arguments.json)) is not None:
             return code
         if (code := open_or_complain()) is not None:
             return code
-        outcomes = _run_all(arguments, specs, stopped, display)
+        outcomes = run_all(arguments.overrides, specs, stopped, display)
     code = _report(arguments, outcomes)
     if stopped.is_set() and code == DONE:
         complain("interrupted after the last run had been measured (allowed: waiting). It is kept")
     return INTERRUPTED if stopped.is_set() else code
 
 
-def _check_pins(
+def check_pins(
     specs: list[RunSpec], stopped: threading.Event, display: Display, *, as_json: bool
 ) -> int | None:
     """Prepare every distinct spec once and keep nothing: a refusal leaves no trace."""
@@ -85,8 +83,8 @@ def say_not_prepared(prepared: "Prepared", *, as_json: bool) -> int:
     return refuse([broke_down], exit_code=FAILED, as_json=as_json)
 
 
-def _run_all(
-    arguments: argparse.Namespace,
+def run_all(
+    overrides: Sequence[str],
     specs: list[RunSpec],
     stopped: threading.Event,
     display: Display,
@@ -104,9 +102,7 @@ def _run_all(
     reaper.expire_dead_workers()
     reaper.expire()
     reaper.sweep(home)
-    study = create_study(
-        specs, overrides=arguments.overrides, owner=owner(), reserved_by=str(worker)
-    )
+    study = create_study(specs, overrides=overrides, owner=owner(), reserved_by=str(worker))
     queues = {s.document["device"]["kind"] for s in specs}
     outcomes: list[tuple[Any, Outcome | None]] = []
     for number, queued in enumerate(study.runs.order_by("position"), start=1):
@@ -140,19 +136,3 @@ def _report(arguments: argparse.Namespace, outcomes: list[tuple[Any, "Outcome | 
             where_to_look(one)
     codes = [INTERRUPTED if o is None else o.exit_code for _, o in outcomes]
     return INTERRUPTED if INTERRUPTED in codes else max(codes)
-
-
-@contextmanager
-def stop_on_signals() -> Iterator[threading.Event]:
-    """SIGINT and SIGTERM set the event; the runner is then asked to seal what it has."""
-    stopped = threading.Event()
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        stopped.set()
-
-    before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

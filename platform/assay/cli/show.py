@@ -1,20 +1,27 @@
 """``assay show RUN``: four ledgers, headline measures with their passport, residuals and gaps."""
 
 import argparse
+from pathlib import Path
 
-from assay.cli.database import open_or_complain
+from assay.cli.database import database_exists, open_or_complain
 from assay.cli.exits import DONE, REFUSED, complain, print_json
+from assay.cli.unregistered import folder_of, looked_at, spec_of
 
 HELP = "What came out of a run: ledger counts, measures, residuals, gaps."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", help="run id or its beginning, or the digest of its bundle")
+    parser.add_argument(
+        "run", help="run id or its beginning, the digest of a bundle, or the folder of one"
+    )
     parser.add_argument("--all", action="store_true", help="every measure and every residual")
     parser.add_argument("--json", action="store_true", help="the object of `assay run --json`")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    is_needless = Path(arguments.run).is_dir() or not database_exists()
+    if is_needless and (folder := folder_of(arguments.run)) is not None:
+        return _show_folder(folder, arguments)
     if (code := open_or_complain()) is not None:
         return code
     from assay.cli import report
@@ -29,6 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         found = one_run(arguments.run)
     except AmbiguousRun as error:
+        if (folder := folder_of(arguments.run)) is not None:
+            return _show_folder(folder, arguments)
         complain(str(error))
         return REFUSED
     if arguments.json:
@@ -36,4 +45,16 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         choice = report.EVERYTHING if arguments.all else report.HEADLINES
         report.print_run(found, choice)
+    return DONE
+
+
+def _show_folder(folder: Path, arguments: argparse.Namespace) -> int:
+    """What the client saw, where no ledger knows the run."""
+    from assay.cli.load import print_found, result
+
+    found = result(looked_at(folder), spec_of(folder))
+    if arguments.json:
+        print_json(found)
+    else:
+        print_found(found)
     return DONE

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.cli import web
 from assay.cli.database import open_or_complain
 from assay.cli.exits import DONE, FAILED, LACKING, complain
-from assay.cli.run import stop_on_signals
+from assay.cli.interrupts import stop_on_signals
 
 QUIET = ("--loglevel", "WARNING")  # a poll every few seconds is not worth a line each
 HELP = "Start everything, embedded: http://127.0.0.1:8000. Ctrl-C ends all of it."

@@ -35,6 +35,8 @@ class Claim:
     run_id: UUID
     study: str
     repetition: int
+    position: int
+    runs: int  # of its study
     spec: Mapping[str, Any]
     spec_digest: str
     folder: Path
@@ -97,6 +99,8 @@ def claim_next(
         run_id=run.id,
         study=run.study.name,
         repetition=run.repetition,
+        position=run.position,
+        runs=Run.objects.filter(study_id=run.study_id).count(),
         spec=run.spec,
         spec_digest=run.spec_digest,
         folder=Path(execution.folder),

@@ -13,6 +13,7 @@ from django.conf import settings
 
 from assay.archive.paths import Home
 from assay.execution import launcher
+from assay.execution.answers import finding, last_document
 from assay.execution.models import OUT_FOLDER
 from experiments.errors import Finding
 from runners.protocol.documents import RunContext, RunRequest
@@ -32,16 +33,26 @@ class Prepared:
 
 
 def context(
-    *, run_id: str, execution_id: str, repetition: int, study: str, token: str
+    *,
+    run_id: str,
+    execution_id: str,
+    repetition: int,
+    position: int,
+    runs: int,
+    study: str,
+    token: str,
 ) -> RunContext:
     return RunContext(
         run_id=run_id,
         execution_id=execution_id,
         repetition=repetition,
+        position=position,
+        runs=runs,
         study=study,
         token=token,
         artifact_roots=[str(p) for p in settings.ARTIFACT_ROOTS],
         secret_names=list(settings.SECRET_NAMES),
+        endpoint_hosts=list(settings.ENDPOINT_HOSTS),
     )
 
 
@@ -65,10 +76,10 @@ def prepare(
         on_tick=on_tick,
         grace_s=5.0,  # nothing to seal yet
     )
-    answer = _answer(ended.stdout)
+    answer = last_document(ended.stdout)
     return Prepared(
         exit_code=ended.exit_code,
-        findings=tuple(_finding(f) for f in answer.get("findings", [])),
+        findings=tuple(finding(f) for f in answer.get("findings", [])),
         plan_digest=str(answer.get("plan_digest", "")),
         plan=answer.get("plan") or {},
         estimated_bytes=int(answer.get("estimated_bytes") or 0),
@@ -95,7 +106,15 @@ def check(
             request = RunRequest(
                 spec=dict(spec),
                 spec_digest=digest,
-                context=context(run_id="", execution_id="", repetition=0, study="", token=""),
+                context=context(
+                    run_id="",
+                    execution_id="",
+                    repetition=0,
+                    position=0,
+                    runs=len(specs),
+                    study="",
+                    token="",
+                ),
             )
             prepared = prepare(
                 request, folder=folder, out=folder / OUT_FOLDER, should_stop=should_stop
@@ -108,23 +127,3 @@ def check(
         if prepared.exit_code != 0:
             return prepared
     return None
-
-
-def _answer(stdout: str) -> dict[str, Any]:
-    for line in reversed(stdout.splitlines()):
-        try:
-            found = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(found, dict):
-            return found
-    return {}
-
-
-def _finding(raw: Mapping[str, Any]) -> Finding:
-    return Finding(
-        field=str(raw.get("field", "")),
-        seen=str(raw.get("seen", "")),
-        allowed=str(raw.get("allowed", "")),
-        remedy=str(raw.get("remedy", "")),
-    )

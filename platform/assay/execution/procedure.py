@@ -17,6 +17,7 @@ from assay.execution.interpreting import interpret
 from assay.execution.leases import Claim
 from assay.execution.preparing import Prepared
 from assay.execution.progress import ProgressReader, Show, ignore
+from assay.execution.subprocesses import Ended
 from experiments.errors import Finding
 from runners.protocol import exit_codes, layout, manifest
 from runners.protocol.documents import Progress, RunRequest
@@ -99,7 +100,10 @@ class _Work:
         if self.should_stop():  # nothing ran yet, so there is nothing to seal
             return self._not_launched(prepared)
         ended = launcher.run_to_end(
-            launcher.runner("execute", self.out, "--watch", str(os.getpid())),
+            launcher.runner(
+                *("execute", self.out, "--watch", str(os.getpid())),
+                *("--calibrations", self.home.calibrations),
+            ),
             folder=self.claim.folder,
             name="execute",
             should_stop=self.should_stop,
@@ -129,6 +133,8 @@ class _Work:
                 run_id=str(self.claim.run_id),
                 execution_id=str(self.claim.execution_id),
                 repetition=self.claim.repetition,
+                position=self.claim.position,
+                runs=self.claim.runs,
                 study=self.claim.study,
                 token=self.claim.token,
             ),
@@ -150,7 +156,7 @@ class _Work:
         reason = f"prepare ended with exit code {prepared.exit_code}: {prepared.log_tail}"
         return self._end(RunState.failed, reason=reason)
 
-    def _unsealed(self, ended: launcher.Ended) -> Outcome:
+    def _unsealed(self, ended: Ended) -> Outcome:
         if self.heartbeat.lost:
             return Outcome(state=RunState.lost, exit_code=1, reason="the lease was taken away")
         if ended.exit_code in {exit_codes.REFUSED, exit_codes.LACKING}:

@@ -1,12 +1,11 @@
 """Fill the index from an interpretation. The numbers themselves stay in ``derived/``; rows point at them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
 
-from assay.analysis.documents import LedgerRow
-from assay.analysis.ledgers.at import final_counts
+from assay.analysis.documents import LEDGERS
 from assay.ledger.models import (
     Bundle,
     GapEntry,
@@ -41,7 +40,7 @@ def index_interpretation(
     LedgerCount.objects.bulk_create(
         [
             LedgerCount(interpretation=interpretation, ledger=ledger, state=state, count=count)
-            for ledger, counts in count_states(document["ledgers"]).items()
+            for ledger, counts in sorted_counts(document).items()
             for state, count in counts.items()
         ],
         batch_size=CHUNK,
@@ -65,9 +64,9 @@ def index_interpretation(
     return interpretation
 
 
-def count_states(ledgers: Mapping[str, Iterable[LedgerRow]]) -> dict[str, dict[str, int]]:
+def sorted_counts(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     """How many subjects of each ledger ended in which state."""
-    return {ledger: dict(sorted(final_counts(rows).items())) for ledger, rows in ledgers.items()}
+    return {ledger: dict(sorted(document["ledger_counts"][ledger].items())) for ledger in LEDGERS}
 
 
 def _measure(interpretation: Interpretation, aggregate: Mapping[str, Any]) -> Measure:

@@ -1,21 +1,44 @@
-"""Attempts with their four ledgers joined by id: one row an attempt, each ledger in a column of its own."""
+"""Attempts with their four ledgers joined by id: one row an attempt, each ledger in a column of its own.
 
-from collections import defaultdict
+Rows stay in their table until they are shown: filters, sorts and counts are expressions over its columns.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+from typing import Any, cast
 
-from assay.analysis.documents import AttemptReading, GhostLoad, InterpretationDocument, LedgerRow
+import polars as pl
+
+from assay.analysis.documents import GhostLoad, LedgerRow
+from assay.analysis.metrics.registry import ATTEMPT_RULES
+from assay.archive.derived_schemas import ABSENT, ATTEMPTS, ATTEMPTS_SCHEMA, GHOST
 from assay.pages.reading import Reading
 
 # What the server may have recorded when the client saw this; anything else is a disagreement.
-AGREEING: dict[str, frozenset[str]] = {
-    "completed": frozenset({"completed"}),
-    "cancelled": frozenset({"cancelled"}),
-    "timeout": frozenset({"cancelled"}),
-    "failed": frozenset({"failed"}),
-    "rejected": frozenset({"rejected"}),
+AGREEING: dict[str, str] = {
+    "completed": "completed",
+    "cancelled": "cancelled",
+    "timeout": "cancelled",
+    "failed": "failed",
+    "rejected": "rejected",
 }
+_SERVER = pl.col("server_end_state")
+_EXPECTED = pl.col("client_end_state").replace_strict(
+    AGREEING, default=None, return_dtype=pl.String
+)
+# Client and server recorded different ends. No server record is a gap, not a disagreement.
+DISAGREES = (
+    _SERVER.is_not_null() & (_SERVER != "undetermined") & _SERVER.ne_missing(_EXPECTED)
+).fill_null(value=False)
+HAS_GHOST = pl.col("ghost") & (pl.col("ghost_total_ns").fill_null(0) != 0)
+UNFINALISED = pl.col("client_end_state") == "unfinalised"
+# Some ledger of it holds no evidence.
+UNKNOWN = pl.any_horizontal(
+    pl.col(f"{ledger}_end_state").is_null()
+    | pl.col(f"{ledger}_end_state").is_in(["undetermined", "unknown"])
+    for ledger in ("server", "task", "resource")
+)
+OUTPUT_TOKENS = pl.coalesce("token_ids", "usage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,104 +68,56 @@ class JoinedAttempt:
     output_tokens: int | None
     metrics: dict[str, float | None]
     absent: dict[str, str]
-
-    @property
-    def disagrees(self) -> bool:
-        """Client and server recorded different ends. No server record is a gap, not a disagreement."""
-        if self.server is None or self.server.state == "undetermined":
-            return False
-        return self.server.state not in AGREEING.get(self.client.state, frozenset())
-
-    @property
-    def has_ghost(self) -> bool:
-        return self.ghost is not None and bool(self.ghost["total_ns"])
-
-    @property
-    def unfinalised(self) -> bool:
-        return self.client.state == "unfinalised"
-
-    @property
-    def unknown(self) -> bool:
-        """Some ledger of it holds no evidence."""
-        ends = (self.server, self.task, self.resource)
-        return any(end is None or end.state in ("undetermined", "unknown") for end in ends)
+    disagrees: bool
 
 
-def joined_attempts(reading: Reading) -> tuple[JoinedAttempt, ...]:
-    """All attempts in the order of the interpretation; empty when it is not on this machine."""
-    if not reading.present:
-        return ()
-    return _joined(reading.folder, (reading.folder / "interpretation.json").stat().st_mtime_ns)
+def attempts_table(reading: Reading) -> pl.LazyFrame:
+    """All attempts in the order in which the client made them; no rows when they are not on this machine."""
+    path = reading.table(ATTEMPTS)
+    if path is None:
+        return pl.DataFrame(ATTEMPTS_SCHEMA.empty_table()).lazy()
+    return pl.scan_parquet(path)
 
 
-@lru_cache(maxsize=4)
-def _joined(folder: Path, _modified_ns: int) -> tuple[JoinedAttempt, ...]:
-    document = Reading(folder=folder).document()
-    return join(document) if document else ()
+def joined(rows: pl.LazyFrame, rules: Sequence[str] = ()) -> list[JoinedAttempt]:
+    """These rows as objects, with the values of ``rules``."""
+    known = [rule for rule in rules if rule in ATTEMPT_RULES]
+    found = rows.with_columns(DISAGREES.alias("disagrees"), OUTPUT_TOKENS.alias("output_tokens"))
+    return [_joined(row, known) for row in found.collect().iter_rows(named=True)]
 
 
-def join(document: InterpretationDocument) -> tuple[JoinedAttempt, ...]:
-    """Pure: the document's attempts with the last row of each of their ledgers."""
-    ledgers = document["ledgers"]
-    client, server = _ends(ledgers["client"]), _ends(ledgers["server"])
-    task, resource = _ends(ledgers["task"]), _ends(ledgers["resource"])
-    ghosts = {ghost["attempt_id"]: ghost for ghost in document["ghost_load"]}
-    rows = []
-    for attempt in document["attempts"]:
-        name = attempt["attempt_id"]
-        rows.append(
-            JoinedAttempt(
-                attempt_id=name,
-                segment=attempt["segment"] or "",
-                case=attempt["case"] or "",
-                client=client.get(name) or _stated(attempt),
-                server=server.get(name),
-                task=task.get(attempt["task_id"] or "") or task.get(name),
-                resource=resource.get(name),
-                ghost=ghosts.get(name),
-                sent_ns=attempt["timestamps_ns"].get("sent"),
-                prompt_tokens=attempt["prompt_tokens"],
-                output_tokens=output_tokens(attempt),
-                metrics={rule: m.get("value") for rule, m in attempt["metrics"].items()},
-                absent={
-                    rule: m.get("absent") or m.get("special") or ""
-                    for rule, m in attempt["metrics"].items()
-                },
-            )
-        )
-    return tuple(rows)
-
-
-def output_tokens(attempt: AttemptReading) -> int | None:
-    """Token ids where they were sent, else the server's usage; never the number of chunks."""
-    counts = attempt["counts"]
-    ids = counts.get("token_ids")
-    return ids if ids is not None else counts.get("usage")
-
-
-def ends_by_subject(rows: list[LedgerRow]) -> dict[str, list[LedgerRow]]:
-    """Rows of each subject in time order; undated rows stand first, as earlier knowledge."""
-    grouped: dict[str, list[LedgerRow]] = defaultdict(list)
-    for row in rows:
-        grouped[row["subject"]].append(row)
-    for own in grouped.values():
-        own.sort(key=lambda r: (r["from_ns"] is not None, r["from_ns"] or 0))
-    return grouped
-
-
-def _ends(rows: list[LedgerRow]) -> dict[str, End]:
-    return {
-        subject: End(
-            state=own[-1]["state"],
-            detail=own[-1]["detail"] or "",
-            from_ns=own[-1]["from_ns"],
-            evidence=own[-1]["evidence"],
-        )
-        for subject, own in ends_by_subject(rows).items()
-    }
-
-
-def _stated(attempt: AttemptReading) -> End:
-    return End(
-        state=attempt["client_state"], detail=attempt["failure"] or "", from_ns=None, evidence=None
+def _joined(row: Mapping[str, Any], rules: Iterable[str]) -> JoinedAttempt:
+    ghost = {name: row[f"ghost_{name}"] for name, _ in GHOST} if row["ghost"] else None
+    return JoinedAttempt(
+        attempt_id=row["attempt_id"],
+        segment=row["segment"] or "",
+        case=row["case"] or "",
+        client=_end(row, "client")
+        or End(state=row["client_state"], detail=row["failure"] or "", from_ns=None, evidence=None),
+        server=_end(row, "server"),
+        task=_end(row, "task"),
+        resource=_end(row, "resource"),
+        ghost=cast("GhostLoad | None", ghost and {"attempt_id": row["attempt_id"], **ghost}),
+        sent_ns=row["sent_ns"],
+        prompt_tokens=row["prompt_tokens"],
+        output_tokens=row["output_tokens"],
+        metrics={rule: row.get(rule) for rule in rules},
+        absent={rule: row.get(f"{ABSENT}{rule}") or "" for rule in rules},
+        disagrees=row["disagrees"],
     )
+
+
+def _end(row: Mapping[str, Any], ledger: str) -> End | None:
+    if row[f"{ledger}_end_state"] is None:
+        return None
+    return End(
+        state=row[f"{ledger}_end_state"],
+        detail=row[f"{ledger}_end_detail"] or "",
+        from_ns=row[f"{ledger}_end_from_ns"],
+        evidence=row[f"{ledger}_end_evidence"],
+    )
+
+
+def in_time_order(rows: Iterable[LedgerRow]) -> list[LedgerRow]:
+    """Undated rows stand first, as earlier knowledge."""
+    return sorted(rows, key=lambda r: (r["from_ns"] is not None, r["from_ns"] or 0))

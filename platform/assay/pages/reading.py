@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from django.conf import settings
 
-from assay.analysis.documents import InterpretationDocument
+from assay.analysis.documents import RunReading
 from assay.archive.paths import Home
+from assay.archive.stored_reading import INTERPRETATION, StoredReading
 from assay.ledger.models import Bundle, Interpretation
 from runners.protocol import layout
 from runners.protocol.documents import (
@@ -21,8 +22,6 @@ from runners.protocol.documents import (
     ObservationPoint,
     PredictionsDocument,
 )
-
-INTERPRETATION = "interpretation.json"
 
 
 def home() -> Home:
@@ -39,8 +38,14 @@ class Reading:
     def present(self) -> bool:
         return (self.folder / INTERPRETATION).is_file()
 
-    def document(self) -> InterpretationDocument | None:
-        return cast(InterpretationDocument | None, _json(self.folder / INTERPRETATION))
+    def document(self) -> RunReading | None:
+        """What is said of the run as a whole."""
+        return cast(RunReading | None, _json(self.folder / INTERPRETATION))
+
+    @property
+    def stored(self) -> StoredReading:
+        """What is said of its attempts."""
+        return StoredReading(self.folder)
 
     def table(self, name: str) -> Path | None:
         path = self.folder / name

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from assay.analysis.definition import DEFINITION_VERSION
-from assay.archive import derived_tables
+from assay.archive import derived_schemas
 from assay.archive.interpretation import UnlikeFirstReading, interpret
 from runners.protocol import layout, manifest
 from runners.protocol.layout import FileClass
-from tests.assay.archive import interpretable
+from tests.assay.archive import interpretable, written
 
 MS = 1_000_000
 CASE = "cases-0001.A1"
@@ -26,15 +26,12 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
     root = tmp_path_factory.mktemp("reading")
     interpretable.build(root / "bundle")
     path = interpret(root / "bundle", root / "derived")
-    return path.parent, json.loads(path.read_bytes())
+    return path.parent, dict(written.read(path.parent))
 
 
 def read(tmp_path: Path, **changes: Any) -> dict[str, Any]:
     interpretable.build(tmp_path / "bundle", **changes)
-    document: dict[str, Any] = json.loads(
-        interpret(tmp_path / "bundle", tmp_path / "derived").read_bytes()
-    )
-    return document
+    return dict(written.read(interpret(tmp_path / "bundle", tmp_path / "derived").parent))
 
 
 def final(document: dict[str, Any], ledger: str) -> dict[str, str]:
@@ -57,9 +54,13 @@ def test_it_lies_below_the_bundle_digest_and_the_definition_version(
     assert folder.parent.name == document["bundle_digest"]
     assert sorted(p.name for p in folder.iterdir()) == [
         "attempts.parquet",
+        "cancel_checks.parquet",
         "events.parquet",
         "interpretation.json",
         "iterations.parquet",
+        "ledgers.parquet",
+        "readings.parquet",
+        "tasks.parquet",
         "timeline.parquet",
     ]
 
@@ -129,7 +130,7 @@ def test_one_model_call_is_many_iterations_and_both_are_counted(
     reading: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, document = reading
-    steps = pl.read_parquet(folder / derived_tables.ITERATIONS)
+    steps = pl.read_parquet(folder / derived_schemas.ITERATIONS)
 
     # Two calls; the cancelled case ran two forward passes, the load three (the warm-up's are not measured).
     assert len({a["model_call_id"] for a in document["attempts"]}) == 2
@@ -231,21 +232,21 @@ def test_derived_tables_hold_attempts_events_iterations_and_lanes(
 ) -> None:
     folder, document = reading
 
-    attempts = pl.read_parquet(folder / derived_tables.ATTEMPTS)
+    attempts = pl.read_parquet(folder / derived_schemas.ATTEMPTS)
     assert attempts["attempt_id"].to_list() == [CASE, LOAD]
     assert attempts["server_state"].to_list() == ["cancelled", "completed"]
     assert attempts["tpot.last_token"].to_list() == [None, pytest.approx(0.020)]
     assert "text" not in attempts.columns
 
-    events = pl.read_parquet(folder / derived_tables.EVENTS)
+    events = pl.read_parquet(folder / derived_schemas.EVENTS)
     assert len(events) == len(interpretable.events().splitlines())
     assert events.filter(pl.col("event") == "cancelled")["t_ns"].to_list() == [215 * MS]
 
-    steps = pl.read_parquet(folder / derived_tables.ITERATIONS)
+    steps = pl.read_parquet(folder / derived_schemas.ITERATIONS)
     assert steps["phase"].to_list() == ["prefill", "decode", "prefill", "decode", "decode"]
     assert steps["segment"].to_list() == ["cases", "cases", "load", "load", "load"]
 
-    lanes = pl.read_parquet(folder / derived_tables.TIMELINE)
+    lanes = pl.read_parquet(folder / derived_schemas.TIMELINE)
     server = lanes.filter((pl.col("attempt_id") == LOAD) & (pl.col("perspective") == "server"))
     assert "queue" in server["name"].to_list()
     assert len(lanes) == sum(len(lane["intervals"]) for lane in document["lanes"])
@@ -319,7 +320,7 @@ def test_withheld_wire_leaves_the_outcome_open_and_says_why(tmp_path: Path) -> N
         tmp_path / "bundle", classes=frozenset({FileClass.wire}), reason="exported without content"
     )
 
-    document = json.loads(interpret(tmp_path / "bundle", tmp_path / "derived").read_bytes())
+    document = written.read(interpret(tmp_path / "bundle", tmp_path / "derived").parent)
 
     assert final(document, "client") == {CASE: "cancelled", LOAD: "unfinalised"}
     assert any(g["what"].startswith("withheld from this copy: wire/") for g in document["gaps"])

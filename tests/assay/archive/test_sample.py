@@ -14,6 +14,7 @@ from assay.archive.summary import summarise
 from runners.protocol import layout, manifest
 from runners.protocol.events import ResourceLimit
 from tests.assay.analysis.streams import SAMPLE
+from tests.assay.archive import written
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
 
@@ -49,7 +50,7 @@ def test_sealing_the_same_stream_again_is_the_same_bundle(tmp_path: Path) -> Non
 def test_it_reads_into_four_ledgers_a_ghost_load_and_three_gaps(tmp_path: Path) -> None:
     seal(tmp_path / "bundle")
 
-    document = json.loads(interpret(tmp_path / "bundle", tmp_path / "derived").read_bytes())
+    document = written.read(interpret(tmp_path / "bundle", tmp_path / "derived").parent)
 
     assert document["ledger_counts"] == {
         "client": {"completed": 2, "timeout": 1},
@@ -76,7 +77,7 @@ def test_it_reads_into_four_ledgers_a_ghost_load_and_three_gaps(tmp_path: Path) 
 def test_an_e0_archive_turns_nothing_into_e2(tmp_path: Path) -> None:
     seal(tmp_path / "bundle")
 
-    document = json.loads(interpret(tmp_path / "bundle", tmp_path / "derived").read_bytes())
+    document = written.read(interpret(tmp_path / "bundle", tmp_path / "derived").parent)
 
     assert {a["limited_by"] for a in document["aggregates"]} == {"E0"}
     assert {r["level"] for rows in document["ledgers"].values() for r in rows} == {"E0"}

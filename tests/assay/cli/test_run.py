@@ -205,6 +205,29 @@ def test_show_tells_ledgers_measures_residuals_and_gaps(
         assert wanted in words
 
 
+@pytest.mark.req("2.01", "2.06")
+def test_a_mocked_dependency_is_marked_in_the_json_and_beside_the_boundary(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mocked = "boundary.external_dependencies=[{name: search, mocked: true, fixed_delay_s: 0.05}]"
+    main(["run", *SMOKE, mocked])
+    run = Run.objects.get()
+    capsys.readouterr()
+
+    assert main(["show", str(run.id), "--json"]) == 0
+    marked = json.loads(capsys.readouterr().out)["mocked"]
+    assert main(["show", str(run.id)]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+
+    assert marked == ["search"]
+    for wanted in (
+        "system under test",
+        "assumption about tools",
+        "search (mocked: its variability was outside the experiment",
+    ):
+        assert wanted in words
+
+
 def test_show_finds_a_run_by_the_digest_of_its_bundle(
     home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,6 @@ from runners.protocol import layout, manifest
 
 READING: dict[str, Any] = {
     "definition_version": DEFINITION_VERSION,
-    "attempts": [],
     "aggregates": [
         {
             "rule": "ttft.first_content.client",
@@ -64,26 +63,8 @@ READING: dict[str, Any] = {
             "absent": None,
         },
     ],
-    "ledgers": {
-        "client": [
-            {
-                "subject": "load-0001.A1",
-                "subject_type": "attempt",
-                "ids": {},
-                "state": "cancelled",
-                "from_ns": 5,
-                "to_ns": 9,
-                "clock_domain": "boot/1/monotonic",
-                "error_ns": 0,
-                "evidence": None,
-                "level": "E1",
-                "detail": None,
-            }
-        ],
-        "server": [],
-        "task": [],
-        "resource": [],
-    },
+    "windows": [],
+    "ledger_counts": {"client": {"cancelled": 1}, "server": {}, "task": {}, "resource": {}},
     "residuals": [
         {
             "quantity": "step_s.decode",

@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from assay.ledger import queries, services
 from assay.ledger.ids import uuid7
-from assay.ledger.indexing import count_states, index_interpretation
+from assay.ledger.indexing import index_interpretation
 from assay.ledger.models import (
     Artifact,
     Bundle,
@@ -101,13 +101,6 @@ def test_a_large_reading_is_written_in_chunks(
         index_interpretation(bundle, many, digest="d" * 64)
 
     assert GapEntry.objects.count() == 1200
-
-
-def test_a_subject_counts_once_in_its_last_state() -> None:
-    row = READING["ledgers"]["client"][0]
-    rows: Any = [{**row, "state": "running"}, {**row, "state": "completed"}]
-
-    assert count_states({"server": rows}) == {"server": {"completed": 1}}
 
 
 def test_an_imported_run_keeps_its_id_if_it_is_free() -> None:

@@ -9,12 +9,13 @@ from uuid import UUID
 
 import polars as pl
 
-from assay.archive import derived_tables
+from assay.archive.derived_schemas import ITERATIONS
 from assay.archive.paths import Home
 from assay.execution.models import Execution
 from assay.ledger.ids import uuid7
 from assay.ledger.indexing import index_interpretation
 from assay.ledger.models import Artifact, Bundle, Run, Study
+from tests.assay.archive import written
 from tests.assay.pages import simulated, simulated_bundle
 from tests.assay.pages.simulated import at
 
@@ -146,11 +147,8 @@ def seal(home: Home, run: Run, *, scale: float = 1.0) -> Bundle:
 def derive(home: Home, digest: str, document: dict[str, Any]) -> Path:
     folder = home.derived / digest / str(document["definition_version"])
     folder.mkdir(parents=True)
-    (folder / "interpretation.json").write_text(json.dumps(document), encoding="utf-8")
-    iterations().write_parquet(folder / derived_tables.ITERATIONS)
-    derived_tables.write_timeline(
-        folder / derived_tables.TIMELINE, document["lanes"], document["attempts"]
-    )
+    written.write(folder, document)
+    iterations().write_parquet(folder / ITERATIONS)
     return folder
 
 

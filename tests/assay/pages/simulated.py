@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.analysis.definition import DEFINITION_VERSION
+from assay.analysis.ledgers.at import final_counts
 
 DOMAIN = "6f1c2a3e-58b1-4f0e-9a57-0c2d8e11f7aa/4026531834/monotonic"
 ORIGIN_NS = 81_234_000_000_000
@@ -354,12 +355,14 @@ def gaps() -> list[dict[str, str]]:
 def interpretation(bundle_digest: str, aggregates: list[dict[str, Any]]) -> dict[str, Any]:
     attempts = told()
     by_state = [t.client for t in attempts]
+    rows = ledgers(attempts)
     return {
         "definition_version": DEFINITION_VERSION,
         "bundle_digest": bundle_digest,
         "attempts": [attempt_reading(t) for t in attempts],
         "aggregates": aggregates,
-        "ledgers": ledgers(attempts),
+        "ledgers": rows,
+        "ledger_counts": {ledger: final_counts(own) for ledger, own in rows.items()},
         "reconciliation": {
             "offered": 28,
             "created": 28,

@@ -17,7 +17,7 @@ PLAN_DIGEST = "cd34" * 16
 
 def spec(concurrency: int = 4) -> dict[str, Any]:
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "artifact": {"name": "SmolLM2-135M-Instruct Q4_1", "revision": _REVISION},
         "engine": {"key": "torch", "version": "2.13.0"},
         "device": {"name": "cpu-2core", "kind": "cpu", "count": 1},
@@ -193,7 +193,7 @@ def predictions() -> dict[str, Any]:
         "registered_at": "2026-11-29T20:58:12.114Z",
         "spec_digest": SPEC_DIGEST,
         "plan_digest": PLAN_DIGEST,
-        "definition_version": "2026.11.1",
+        "definition_version": "2026.12.1",
         "parameters": [
             {
                 "name": "read_bandwidth",

@@ -56,6 +56,19 @@ def test_the_ledgers_of_an_attempt_point_at_their_evidence(
     assert 'class="this"' in page(somebody, links[0].replace("&amp;", "&"))
 
 
+@pytest.mark.req("4.05", "4.07", "4.12")
+def test_the_critical_path_says_what_each_stage_could_save_and_under_which_conditions(
+    lab: Laboratory, somebody: Client
+) -> None:
+    text = attempt(lab, somebody, "load-0001.A1")
+
+    section = text[text.index('id="path"') : text.index('id="metrics"')]
+    assert "saved at most by this stage alone" in section
+    assert "all other stages are unchanged" in section
+    assert "an optimistic conditional lower bound, not attainable performance" in section
+    assert "arithmetic and dependency consistency, not an observation" in section
+
+
 @pytest.mark.req("3.03", "3.04")
 def test_both_lanes_stand_apart_with_their_cross_check(lab: Laboratory, somebody: Client) -> None:
     text = attempt(lab, somebody, "cases-0001.A1")

@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from assay.analysis.metrics.catalogue import ALL_RULES
 from assay.ledger.models import Interpretation
 from assay.pages.contexts.head import TABS
+from tests.assay.analysis.test_boundary import DECLARED
 from tests.assay.pages.conftest import page
 from tests.assay.pages.factory import Laboratory
 
@@ -186,6 +187,35 @@ def test_gaps_and_the_five_parts_of_the_archive_are_shown(
         "monotonic",
     ):
         assert words in text
+
+
+@pytest.mark.req("2.01", "2.03", "2.06", "6.12")
+def test_a_mocked_dependency_marks_every_page_and_the_boundary_is_a_table(
+    lab: Laboratory, somebody: Client
+) -> None:
+    run = lab.by_state["queued"]  # a sealed row cannot be changed
+    run.spec["boundary"] |= {
+        "external_dependencies": [{"name": "search", "mocked": True, "fixed_delay_s": 0.05}],
+        "segments": [DECLARED["segments"][0]],
+        "hops": DECLARED["hops"],
+    }
+    run.save(update_fields=["spec"])
+
+    for name in PAGES:
+        assert "mocked: search" in page(somebody, reverse(name, args=[run.pk])), name
+    text = page(somebody, reverse("run-evidence", args=[run.pk]))
+    for label in (
+        "system under test",
+        "included parts",
+        "external dependencies",
+        "how dependencies are accounted",
+        "assumption about tools",
+        "exclusions",
+        "introduced, configured by platform; upgraded by vendor",
+        "response buffering",
+        "proxy_buffering off",
+    ):
+        assert label in text
 
 
 def test_a_chart_library_loads_only_where_there_is_a_chart(

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.archive.derived_tables import ITERATIONS_SCHEMA, TIMELINE_SCHEMA
+from assay.archive.derived_schemas import ITERATIONS_SCHEMA, TIMELINE_SCHEMA
 from assay.pages.charts.timeline import View
 from assay.pages.contexts import timeline as module
 from assay.pages.contexts.head import run_head

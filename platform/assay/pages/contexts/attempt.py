@@ -10,18 +10,19 @@ from assay.analysis.documents import (
     LEDGERS,
     AttemptReading,
     GhostLoad,
-    InterpretationDocument,
     LedgerRow,
 )
 from assay.analysis.metrics.catalogue import title_of
+from assay.archive.stored_reading import StoredReading
 from assay.pages import words
 from assay.pages.contexts.attempt_lanes import LaneView, lane_view
+from assay.pages.contexts.attempt_path import PathView, path_view
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.identity import ledger_quote_url
 from assay.pages.contexts.ledgers import CheckRow, check_row
 from assay.pages.contexts.raw_reads import Reads, raw_reads
 from assay.pages.hostile import visible
-from assay.pages.joined import ends_by_subject
+from assay.pages.joined import in_time_order
 
 TEXT_CHARACTERS = 20_000
 TIMESTAMPS = (
@@ -91,6 +92,7 @@ class AttemptPage:
     counts: list[Count]
     ledgers: list[tuple[str, str, list[StateRow]]]
     lanes: list[LaneView]
+    path: PathView | None
     metrics: list[MetricRow]
     ghost: GhostLoad | None
     checks: list[CheckRow]
@@ -103,12 +105,11 @@ class AttemptPage:
 
 def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> AttemptPage:
     """Raises Http404 when the interpretation holds no such attempt."""
-    document = head.reading.document() if head.reading else None
-    names = [a["attempt_id"] for a in document["attempts"]] if document else []
-    if document is None or attempt_id not in names:
+    stored = head.reading.stored if head.reading and head.reading.present else None
+    found = stored.attempt(attempt_id) if stored else None
+    if stored is None or found is None:
         raise Http404(_("this run has no attempt of that id"))
-    at = names.index(attempt_id)
-    attempt = document["attempts"][at]
+    attempt, lanes = found.reading, found.lanes
     return AttemptPage(
         attempt=attempt,
         ids=[
@@ -120,18 +121,17 @@ def attempt_page(head: RunHead, attempt_id: str, reads_page: str | None) -> Atte
         ],
         stamps=_stamps(attempt),
         counts=_counts(attempt),
-        ledgers=[_ledger(name, document, attempt, head) for name in LEDGERS],
-        lanes=[lane_view(lane) for lane in document["lanes"] if lane["attempt_id"] == attempt_id],
+        ledgers=[_ledger(name, stored, attempt, head) for name in LEDGERS],
+        lanes=[lane_view(lane) for lane in lanes],
+        path=path_view(lanes),
         metrics=_metrics(attempt),
-        ghost=next((g for g in document["ghost_load"] if g["attempt_id"] == attempt_id), None),
-        checks=[
-            check_row(c, head) for c in document["cancel_checks"] if c["attempt_id"] == attempt_id
-        ],
+        ghost=found.ghost,
+        checks=[check_row(check, head) for check in stored.checks(attempt_id)],
         text=visible(attempt["text"], TEXT_CHARACTERS),
         reasoning=visible(attempt["reasoning_text"], TEXT_CHARACTERS),
         reads=raw_reads(head, attempt, reads_page),
-        previous=names[at - 1] if at else None,
-        next=names[at + 1] if at + 1 < len(names) else None,
+        previous=found.previous,
+        next=found.next,
     )
 
 
@@ -180,19 +180,10 @@ def _why(attempt: AttemptReading, field: str) -> str:
 
 
 def _ledger(
-    name: str,
-    document: InterpretationDocument,
-    attempt: AttemptReading,
-    head: RunHead,
+    name: str, stored: StoredReading, attempt: AttemptReading, head: RunHead
 ) -> tuple[str, str, list[StateRow]]:
-    rows: dict[str, list[LedgerRow]] = {
-        "client": document["ledgers"]["client"],
-        "server": document["ledgers"]["server"],
-        "task": document["ledgers"]["task"],
-        "resource": document["ledgers"]["resource"],
-    }
     subject = attempt["task_id"] if name == "task" else attempt["attempt_id"]
-    own = ends_by_subject(rows[name]).get(subject or "", [])
+    own = in_time_order(stored.ledger_rows(name, subject or ""))
     return name, str(words.LEDGER_QUESTIONS[name]), [_state(row, head) for row in own]
 
 

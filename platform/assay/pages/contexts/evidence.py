@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from assay.analysis.boundary import HOP_SETTINGS, BoundaryTable, boundary_table
+from assay.analysis.dependencies import DependencyAccount
 from assay.ledger.models import GapEntry
 from assay.pages.contexts.head import RunHead
 from runners.protocol.documents import ClocksDocument, ObservationPoint
@@ -45,7 +47,9 @@ class EvidencePage:
     drift_ns: int | None
     client_error: list[ErrorRow]
     kernel: list[tuple[str, Any]]
-    boundary: dict[str, Any]
+    boundary: BoundaryTable | None
+    dependencies: list[DependencyAccount]
+    hop_labels: tuple[str, ...] = tuple(label for _, label in HOP_SETTINGS)
 
     @property
     def complete(self) -> bool:
@@ -74,8 +78,15 @@ def evidence_page(head: RunHead) -> EvidencePage:
         drift_ns=wall_drift_ns(clocks) if clocks else None,
         client_error=error_rows(clocks["client_error"]) if clocks else [],
         kernel=[(k, v) for k, v in clocks["sync"].items() if v is not None] if clocks else [],
-        boundary=boundary,
+        boundary=boundary_table(boundary) if boundary else None,
+        dependencies=dependencies(head),
     )
+
+
+def dependencies(head: RunHead) -> list[DependencyAccount]:
+    """Each external dependency on its own; an older interpretation has none."""
+    document = head.reading.document() if head.reading else None
+    return list(document.get("dependencies", ())) if document else []
 
 
 def error_rows(client_error: dict[str, Any]) -> list[ErrorRow]:

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 
+from assay.analysis.boundary import mocked
 from assay.ledger.models import Bundle, Interpretation, Run
 from assay.pages import words
 from assay.pages.contexts.newest import shown_bundles
@@ -59,6 +60,11 @@ class RunHead:
     @property
     def spec(self) -> dict[str, Any]:
         return dict(self.run.spec)
+
+    @property
+    def mocked(self) -> tuple[str, ...]:
+        """Dependencies whose variability lay outside the experiment; every page of the run says so."""
+        return mocked(self.spec.get("boundary") or {})
 
     @property
     def reading(self) -> Reading | None:

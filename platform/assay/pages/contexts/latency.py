@@ -1,7 +1,8 @@
 """Latency: distributions over offered requests, every measure with its passport, and the requests behind."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+
+import polars as pl
 
 from assay.analysis.metrics.catalogue import title_of
 from assay.ledger.models import Measure, MeasureKind
@@ -9,7 +10,7 @@ from assay.pages.charts.distribution import Curve, Rung, ecdf, ladder
 from assay.pages.charts.theme import Figure
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.measures import MeasureLine, measure_line
-from assay.pages.joined import JoinedAttempt, joined_attempts
+from assay.pages.joined import JoinedAttempt, attempts_table, joined
 from assay.pages.paging import Paged, window
 
 CURVES = (
@@ -84,53 +85,56 @@ def latency_page(head: RunHead, *, segment: str, sort: str, page: str | None) ->
     """None when there is no interpretation to read."""
     if head.reading is None or not head.reading.present:
         return None
-    attempts = joined_attempts(head.reading)
-    segments = list(dict.fromkeys(row.segment for row in attempts if row.segment))
-    if segment not in segments:
-        segment = "load" if "load" in segments else (segments[0] if segments else "")
-    own = [row for row in attempts if row.segment == segment]
+    attempts = attempts_table(head.reading)
+    segments = attempts.select(pl.col("segment").unique(maintain_order=True)).collect()
+    names = [name for name in segments["segment"].to_list() if name]
+    if segment not in names:
+        segment = "load" if "load" in names else (names[0] if names else "")
+    own = attempts.filter(pl.col("segment").fill_null("") == segment)
+    total = own.select(pl.len()).collect().item()
+    where = window(total, page)
     measures = list(Measure.objects.filter(interpretation=head.interpretation).order_by("pk"))
     timed = [m for m in measures if m.statistic in STATISTICS]
     statistics = [s for s in STATISTICS if any(m.statistic == s for m in timed)]
-    ordered = sorted_attempts(own, sort)
-    where = window(len(ordered), page)
     return LatencyPage(
-        segments=segments,
+        segments=names,
         segment=segment,
-        ecdf=ecdf(_curves(own), f"segment {segment}" if segment else "all"),
+        ecdf=ecdf(_curves(own, total), f"segment {segment}" if segment else "all"),
         ladder=_ladder(timed),
         statistics=statistics,
         groups=_rule_groups(timed, statistics),
         rates=[measure_line(m) for m in measures if m.statistic not in STATISTICS],
         columns=list(COLUMNS),
         paged=Paged(
-            rows=[_request_row(row) for row in ordered[where.offset : where.offset + where.size]],
+            rows=[
+                _request_row(row)
+                for row in joined(
+                    sorted_attempts(own, sort).slice(where.offset, where.size),
+                    [rule for _, rule in COLUMNS],
+                )
+            ],
             window=where,
         ),
         sort=sort,
     )
 
 
-def sorted_attempts(rows: Iterable[JoinedAttempt], sort: str) -> list[JoinedAttempt]:
+def sorted_attempts(rows: pl.LazyFrame, sort: str) -> pl.LazyFrame:
     """By one of ``COLUMNS`` (its label), unknown values last either way; else as they come."""
-    rules = dict(COLUMNS)
-    rule = rules.get(sort.removeprefix("-"))
+    rule = dict(COLUMNS).get(sort.removeprefix("-"))
     if rule is None:
-        return list(rows)
-    sign = -1 if sort.startswith("-") else 1
-    known = [row for row in rows if row.metrics.get(rule) is not None]
-    return sorted(known, key=lambda row: sign * (row.metrics[rule] or 0)) + [
-        row for row in rows if row.metrics.get(rule) is None
-    ]
+        return rows
+    return rows.sort(rule, descending=sort.startswith("-"), nulls_last=True, maintain_order=True)
 
 
-def _curves(rows: list[JoinedAttempt]) -> list[Curve]:
+def _curves(rows: pl.LazyFrame, offered: int) -> list[Curve]:
+    values = rows.select(rule for _, rule in CURVES).collect()
     return [
         Curve(
             label=label,
             rule=rule,
-            values_s=[v for row in rows if (v := row.metrics.get(rule)) is not None],
-            offered=len(rows),
+            values_s=values[rule].drop_nulls().to_list(),
+            offered=offered,
         )
         for label, rule in CURVES
     ]

@@ -1,33 +1,42 @@
 """The four ledgers side by side, filtered to what disagrees, haunts or stayed open."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
+import polars as pl
 from django.utils.translation import gettext_lazy as _
 
-from assay.analysis.documents import CancelCheck, LedgerRow, Reconciliation
+from assay.analysis.documents import CancelCheck, Reconciliation
+from assay.archive.stored_reading import StoredReading
 from assay.ledger.models import LedgerCount
 from assay.pages import words
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.identity import ledger_quote_url
 from assay.pages.contexts.overview import LedgerSummary, ledger_summaries
-from assay.pages.joined import JoinedAttempt, joined_attempts
+from assay.pages.joined import (
+    DISAGREES,
+    HAS_GHOST,
+    UNFINALISED,
+    UNKNOWN,
+    JoinedAttempt,
+    attempts_table,
+    joined,
+)
 from assay.pages.paging import Paged, window
 
-CHOICES: dict[str, tuple[object, Callable[[JoinedAttempt], bool]]] = {
-    "all": (_("all attempts"), lambda row: True),
-    "disagree": (_("client and server disagree"), lambda row: row.disagrees),
-    "ghost": (_("ghost load"), lambda row: row.has_ghost),
-    "unfinalised": (_("unfinalised"), lambda row: row.unfinalised),
-    "unknown": (_("some ledger unknown"), lambda row: row.unknown),
+CHOICES: dict[str, tuple[object, pl.Expr]] = {
+    "all": (_("all attempts"), pl.lit(value=True)),
+    "disagree": (_("client and server disagree"), DISAGREES),
+    "ghost": (_("ghost load"), HAS_GHOST),
+    "unfinalised": (_("unfinalised"), UNFINALISED),
+    "unknown": (_("some ledger unknown"), UNKNOWN),
 }
-SORTS: dict[str, Callable[[JoinedAttempt], object]] = {
-    "attempt": lambda row: row.attempt_id,
-    "client": lambda row: row.client.state,
-    "server": lambda row: row.server.state if row.server else "",
-    "task": lambda row: row.task.state if row.task else "",
-    "resource": lambda row: row.resource.state + row.resource.detail if row.resource else "",
-    "ghost": lambda row: (row.ghost["total_ns"] or 0) if row.ghost else -1,
+SORTS: dict[str, pl.Expr] = {
+    "attempt": pl.col("attempt_id"),
+    "client": pl.col("client_end_state"),
+    "server": pl.col("server_end_state").fill_null(""),
+    "task": pl.col("task_end_state").fill_null(""),
+    "resource": pl.concat_str("resource_end_state", "resource_end_detail", ignore_nulls=True),
+    "ghost": pl.when("ghost").then(pl.col("ghost_total_ns").fill_null(0)).otherwise(-1),
 }
 
 
@@ -78,36 +87,44 @@ def ledgers_page(head: RunHead, *, show: str, sort: str, page: str | None) -> Le
     document = head.reading.document() if head.reading else None
     if head.reading is None or document is None:
         return None
-    rows = joined_attempts(head.reading)
+    rows = attempts_table(head.reading)
+    counted = _counts(rows)
     chosen = chosen_attempts(rows, show=show, sort=sort)
-    where = window(len(chosen), page)
+    where = window(counted[show if show in CHOICES else "all"], page)
     counts = list(LedgerCount.objects.filter(interpretation=head.interpretation))
-    ghosts = document["ghost_load"]
+    stored = head.reading.stored
+    ghosts = stored.ghosts()
     return LedgersPage(
         summaries=ledger_summaries(counts),
         reconciliation=document["reconciliation"],
         choices=[
-            Choice(key=key, label=str(label), count=sum(map(holds, rows)), here=key == show)
-            for key, (label, holds) in CHOICES.items()
+            Choice(key=key, label=str(label), count=counted[key], here=key == show)
+            for key, (label, _holds) in CHOICES.items()
         ],
         sort=sort,
-        paged=Paged(rows=chosen[where.offset : where.offset + where.size], window=where),
-        cancelled=_by_attempt(document["cancel_checks"], head),
+        paged=Paged(rows=joined(chosen.slice(where.offset, where.size)), window=where),
+        cancelled=_by_attempt(stored.checks(), head),
         ghost_total_s=sum(ghost["total_ns"] or 0 for ghost in ghosts) / 1e9,
         ghost_unknown=sum(ghost["total_ns"] is None for ghost in ghosts),
-        release=_release_levels(document["ledgers"]["resource"], len(rows)),
+        release=_release_levels(stored, counted["all"]),
     )
 
 
-def chosen_attempts(
-    rows: tuple[JoinedAttempt, ...], *, show: str, sort: str
-) -> list[JoinedAttempt]:
-    holds = CHOICES.get(show, CHOICES["all"])[1]
-    chosen = [row for row in rows if holds(row)]
+def chosen_attempts(rows: pl.LazyFrame, *, show: str, sort: str) -> pl.LazyFrame:
+    chosen = rows.filter(CHOICES.get(show, CHOICES["all"])[1])
     key = SORTS.get(sort.removeprefix("-"))
-    if key is not None:
-        chosen.sort(key=key, reverse=sort.startswith("-"))  # type: ignore[arg-type]
-    return chosen
+    if key is None:
+        return chosen
+    return chosen.sort(key, descending=sort.startswith("-"), maintain_order=True)
+
+
+def _counts(rows: pl.LazyFrame) -> dict[str, int]:
+    """How many attempts each choice shows."""
+    columns = [
+        pl.len().alias(key) if key == "all" else holds.sum().alias(key)
+        for key, (_label, holds) in CHOICES.items()
+    ]
+    return rows.select(columns).collect().row(0, named=True)
 
 
 def check_row(check: CancelCheck, head: RunHead) -> CheckRow:
@@ -127,17 +144,14 @@ def _by_attempt(checks: list[CancelCheck], head: RunHead) -> list[tuple[str, lis
     return list(found.items())
 
 
-def _release_levels(resource: list[LedgerRow], attempts: int) -> list[ReleaseLevelRow]:
-    reached: dict[str, set[str]] = {}
-    for row in resource:
-        if row["state"] == "released":
-            reached.setdefault(row["detail"] or "", set()).add(row["subject"])
+def _release_levels(stored: StoredReading, attempts: int) -> list[ReleaseLevelRow]:
+    reached = stored.released()
     return [
         ReleaseLevelRow(
             level=level,
             meaning=str(meaning),
-            count=len(reached.get(level, ())),
-            unknown=attempts - len(reached.get(level, ())),
+            count=reached.get(level, 0),
+            unknown=attempts - reached.get(level, 0),
         )
         for level, meaning in words.RELEASE_MEANING.items()
     ]

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from assay.analysis.documents import LEDGERS, Reconciliation
+from assay.analysis.documents import LEDGERS, GradeDocument, Reconciliation, RunReading
 from assay.ledger.models import GapEntry, LedgerCount, Measure, Residual
 from assay.pages import formatting, words
 from assay.pages.contexts.head import RunHead
@@ -59,6 +59,7 @@ class Limits:
 
     level: str
     level_meaning: str
+    grade: GradeDocument | None  # of the client's figures; None in a reading from before there were grades
     identity_missing: list[str] | None  # labels; None while unknown
     gaps: list[GapEntry]
     more_gaps: int
@@ -94,7 +95,7 @@ def overview(head: RunHead) -> Overview:
         figures=_figures(measures),
         ledgers=ledger_summaries(list(LedgerCount.objects.filter(interpretation=reading))),
         reconciliation=document["reconciliation"] if document else None,
-        limits=_limits(head, residual_lines(Residual.objects.filter(interpretation=reading))),
+        limits=_limits(head, document, residual_lines(Residual.objects.filter(interpretation=reading))),
     )
 
 
@@ -118,7 +119,9 @@ def _figures(measures: dict[tuple[str, str], Measure]) -> list[MeasureLine]:
     return [measure_line(measure, figure) for figure, measure in found if measure]
 
 
-def _limits(head: RunHead, residuals: list[ResidualLine]) -> Limits:
+def _limits(
+    head: RunHead, document: RunReading | None, residuals: list[ResidualLine]
+) -> Limits:
     assert head.bundle is not None
     gaps = list(
         GapEntry.objects.filter(interpretation=head.interpretation, state="open").order_by("pk")
@@ -131,6 +134,7 @@ def _limits(head: RunHead, residuals: list[ResidualLine]) -> Limits:
     return Limits(
         level=head.bundle.level,
         level_meaning=str(words.LEVEL_MEANING.get(head.bundle.level, "")),
+        grade=document.get("grade") if document else None,
         identity_missing=missing,
         gaps=gaps[:SHOWN_GAPS],
         more_gaps=max(0, len(gaps) - SHOWN_GAPS),

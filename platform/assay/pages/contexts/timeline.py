@@ -113,8 +113,7 @@ def domain_timelines(head: RunHead) -> list[DomainTimeline]:
     path = head.reading.table(TIMELINE) if head.reading else None
     if path is None or head.reading is None:
         return []
-    document = head.reading.document()
-    ghosts = document["ghost_load"] if document else []
+    ghosts = head.reading.stored.ghosts()
     clocks = head.folder.clocks() if head.folder else None
     found = (
         pl.scan_parquet(path)

@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 from uuid import UUID
 
+import polars as pl
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.pages import exports
 from assay.pages.contexts.attempt import attempt_page
 from assay.pages.contexts.head import run_head
-from assay.pages.joined import End, JoinedAttempt, joined_attempts
+from assay.pages.joined import End, JoinedAttempt, attempts_table, joined
 from assay.pages.views.run_context import run_context
 
+_CHUNK = 5_000
 _COLUMNS = (
     "attempt_id",
     "segment",
@@ -47,14 +50,15 @@ def export(request: HttpRequest, run_id: UUID, form: str) -> HttpResponseBase:
     head = run_head(run_id, "run-ledgers")
     if head.reading is None or form not in exports.FORMATS:
         raise Http404(_("there is nothing to export"))
-    rows = joined_attempts(head.reading)
-    rules = list(dict.fromkeys(rule for row in rows for rule in row.metrics))
+    rows = attempts_table(head.reading)
+    known = rows.collect_schema().names()
+    rules = [rule for rule in ATTEMPT_RULES if rule in known]
     columns = [*_COLUMNS, *(name for rule in rules for name in (rule, f"{rule}.absent"))]
     return exports.table(f"attempts-{head.short_id}", form, columns, _cells(rows, rules))
 
 
-def _cells(rows: tuple[JoinedAttempt, ...], rules: list[str]) -> Iterator[list[object]]:
-    for row in rows:
+def _cells(rows: pl.LazyFrame, rules: list[str]) -> Iterator[list[object]]:
+    for row in _few_at_a_time(rows, rules):
         ends = (row.client, row.server, row.task, row.resource)
         yield [
             row.attempt_id,
@@ -67,6 +71,11 @@ def _cells(rows: tuple[JoinedAttempt, ...], rules: list[str]) -> Iterator[list[o
             row.output_tokens,
             *(v for rule in rules for v in (row.metrics.get(rule), row.absent.get(rule) or None)),
         ]
+
+
+def _few_at_a_time(rows: pl.LazyFrame, rules: list[str]) -> Iterator[JoinedAttempt]:
+    for offset in range(0, rows.select(pl.len()).collect().item(), _CHUNK):
+        yield from joined(rows.slice(offset, _CHUNK), rules)
 
 
 def _end(end: End | None) -> tuple[str | None, str | None]:

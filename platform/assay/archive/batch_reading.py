@@ -1,0 +1,98 @@
+"""Read batches of attempts, on as many processors as there are; the same batches give the same bytes.
+
+A worker process takes a batch with the server's records of its attempts, and gives back finished rows of the
+tables and what the run's aggregates need. Nothing of an attempt's text comes back.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+import pyarrow as pa
+
+from assay.analysis.attempt_parts import AttemptParts, RunFacts, attempt_parts
+from assay.analysis.observed import ObservedAttempt
+from assay.analysis.observing import PrefillSeen, observed_attempt
+from assay.analysis.run_reading import Gathered
+from assay.analysis.server_record import ServerRecord
+from assay.analysis.structures.reading import WorkloadReader
+from assay.archive.attempt_batches import Batch
+from assay.archive.captured_attempts import Capture, captured_attempts
+from assay.archive.derived_rows import batches_of
+
+WORTH_WORKERS_BYTES = 2**20  # of wire on disk; below it a process costs more than it saves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """One batch to be read. ``records`` and ``prefill`` are by attempt id."""
+
+    batch: Batch
+    capture: Capture
+    facts: RunFacts
+    records: Mapping[str, ServerRecord]
+    prefill: Mapping[str, PrefillSeen]
+    workload: WorkloadReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRead:
+    """What came of one batch."""
+
+    tables: dict[str, pa.RecordBatch]
+    gathered: Gathered
+    observed: list[ObservedAttempt]
+    workload: WorkloadReader
+
+
+Map = Callable[[Iterable[Order]], Iterator[BatchRead]]
+
+
+def read_batch(order: Order) -> BatchRead:
+    """Read the attempts of one batch and everything that is said of each."""
+    gathered = Gathered()
+    parts: list[AttemptParts] = []
+    observed: list[ObservedAttempt] = []
+    for attempt in captured_attempts(order.batch, order.capture):
+        name = attempt.attempt_id
+        record = order.records.get(name)
+        read = attempt_parts(attempt, record, (), order.facts)
+        order.workload.take(attempt)
+        gathered.take(attempt, record, read)
+        observed.append(observed_attempt(attempt, record, order.prefill.get(name, PrefillSeen())))
+        parts.append(read)
+    return BatchRead(
+        tables=batches_of(parts), gathered=gathered, observed=observed, workload=order.workload
+    )
+
+
+@contextmanager
+def reading_map(wire_bytes: int, *, processors: int | None = None) -> Iterator[Map]:
+    """A ``map`` over orders that keeps their order, with worker processes where they pay.
+
+    Enter it before anything large is read: workers are forked from what is held then.
+    """
+    count = processors or len(os.sched_getaffinity(0))
+    if count < 2 or wire_bytes < WORTH_WORKERS_BYTES:
+        yield lambda orders: map(read_batch, orders)
+        return
+    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
+        pool.submit(int).result()  # fork now
+        yield lambda orders: _in_order(pool, orders, ahead=2 * count)
+
+
+def _in_order(
+    pool: ProcessPoolExecutor, orders: Iterable[Order], *, ahead: int
+) -> Iterator[BatchRead]:
+    """Results in the order asked, with at most ``ahead`` batches on the way."""
+    waiting: deque[Future[BatchRead]] = deque()
+    for order in orders:
+        waiting.append(pool.submit(read_batch, order))
+        if len(waiting) >= ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()

@@ -1,0 +1,132 @@
+"""Read the attempts of one batch from the client's record and the wire, each to its final state."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from assay.analysis.absence import Absent
+from assay.analysis.retokenized import retokenize
+from assay.analysis.wire.attempt import Attempt, AttemptIds, AttemptReader
+from assay.archive.attempt_batches import Batch
+from assay.archive.declared_reading import DeclaredReading
+from assay.archive.tokenizer import counter_at
+from runners.protocol import layout
+from runners.protocol.events import WireKind
+
+_ENDS = frozenset({WireKind.closed, WireKind.timeout, WireKind.cancel, WireKind.error})
+_COLUMNS = ["attempt_id", "t_ns", "data"]
+_WITHHELD = "the wire bytes are withheld from this copy: the outcome cannot be read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """What holds for all attempts of a bundle: the clock that stamped them, and whether bytes are missing."""
+
+    clock_domain: str
+    origin_ns: int
+    wire_withheld: bool
+    declared: DeclaredReading
+    tokenizer: Path | Absent
+
+
+def captured_attempts(batch: Batch, capture: Capture) -> Iterator[Attempt]:
+    """The batch's attempts in its order."""
+    readers = [_Row(row, capture).reader() for row in batch.rows]
+    for place, times, pieces in _reads(batch):
+        read = readers[place].read
+        for t_ns, data in zip(times, pieces, strict=True):
+            read(t_ns - capture.origin_ns, data, raw_http=True)
+    attempts = [_finished(reader, withheld=capture.wire_withheld) for reader in readers]
+    retokenize(attempts, counter_at(capture.tokenizer))
+    yield from attempts
+
+
+def _reads(batch: Batch) -> Iterator[tuple[int, list[int], list[bytes]]]:
+    """(place in the batch, times, bytes) of consecutive reads of one attempt, each attempt's in order."""
+    names = pa.array(batch.attempt_ids)
+    for wire in batch.wire:
+        with pq.ParquetFile(wire.file) as table:
+            for group in wire.groups:
+                rows = table.read_row_group(group, columns=_COLUMNS, use_threads=False)
+                yield from _runs(rows, names)
+
+
+def _runs(rows: pa.Table, names: pa.Array) -> Iterator[tuple[int, list[int], list[bytes]]]:
+    places = pc.index_in(rows["attempt_id"], value_set=names)
+    own = rows.filter(pc.is_valid(places))
+    if not own.num_rows:
+        return
+    at = places.drop_null().combine_chunks().to_numpy(zero_copy_only=False)
+    if np.any(at[1:] < at[:-1]):  # not sorted by attempt: bring each attempt's reads together
+        order = np.argsort(at, kind="stable")
+        own, at = own.take(pa.array(order)), at[order]
+    times, data = own["t_ns"].to_pylist(), own["data"].to_pylist()
+    starts = [0, *(np.flatnonzero(np.diff(at)) + 1).tolist(), len(at)]
+    for start, end in pairwise(starts):
+        yield int(at[start]), times[start:end], data[start:end]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row of the attempts' table, as marks for a reader."""
+
+    row: Mapping[str, Any]
+    capture: Capture
+
+    def reader(self) -> AttemptReader:
+        row = self.row
+        reader = AttemptReader(
+            AttemptIds(
+                attempt_id=row["attempt_id"],
+                request_id=row["request_id"],
+                task_id=row["task_id"],
+                session_id=row["session_id"],
+                model_call_id=row["model_call_id"],
+                retry_of=row["retry_of"],
+            ),
+            self.capture.clock_domain,
+            self.capture.declared.of(row["request_id"]),
+        )
+        evidence = f"{layout.ATTEMPTS}:{row['row']}"
+        attempt = reader.attempt
+        attempt.phase, attempt.segment, attempt.case = row["phase"], row["segment"], row["case"]
+        attempt.output_cap = row["output_cap"]
+        attempt.connection_reused = row["connection_reused"]
+        attempt.connect_start_ns = self._since_origin("connect_start_ns")
+        attempt.connected_ns = self._since_origin("connected_ns")
+        attempt.evidence["row"] = evidence
+        for kind in (WireKind.scheduled, WireKind.created, WireKind.sent):
+            t_ns = self._since_origin(f"{kind.value}_ns")
+            if t_ns is not None:
+                reader.mark(kind, t_ns, evidence=evidence)
+        ended = self._since_origin("ended_ns")
+        if row["end"] in _ENDS and ended is not None:
+            reader.mark(
+                WireKind(row["end"]),
+                ended,
+                status=row["status"],
+                detail=row["detail"],
+                evidence=evidence,
+            )
+        return reader
+
+    def _since_origin(self, name: str) -> int | None:
+        t_ns: int | None = self.row[name]
+        return None if t_ns is None else t_ns - self.capture.origin_ns
+
+
+def _finished(reader: AttemptReader, *, withheld: bool) -> Attempt:
+    """With the wire withheld, a body that ended cannot be judged: the attempt stays open, and says why."""
+    if withheld and reader.attempt.first_byte_ns is None and reader.closed_ns is not None:
+        reader.closed_ns = None
+        attempt = reader.finish()
+        attempt.failure = _WITHHELD
+        return attempt
+    return reader.finish()
