@@ -1,6 +1,6 @@
 """Capture a flat-out load as a run does, seal it, and say what an event costs on disk.
 
-    python benchmarks/capture.py [--requests 10000] [--events 100] [--concurrency 64] [--itl-ms 0] [--keep FOLDER]
+    python benchmarks/capture.py [--requests 10000] [--events 100] [--itl-ms 0] [--keep FOLDER]
 
 The load client runs against the exact mock; its segments become a sealed bundle by the same code as a run's.
 With ``--itl-ms`` above 0 each read carries one event, the dearest case; flat out a read carries several.

@@ -8,7 +8,6 @@ platform runs it. Peak memory is the largest of its processes, and the sum of al
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -40,24 +39,23 @@ class Interpreted:
 def interpret(found: Captured, derived: Path) -> Interpreted:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "platform"), str(ROOT)])}
     command = [sys.executable, "-P", "-m", "assay.archive.interpretation"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     process = subprocess.Popen(
         [*command, str(found.bundle), str(derived)], env=environment, stdout=subprocess.DEVNULL
     )
     seen = _Watch(process.pid)
     seen.start()
-    if process.wait() != 0:
-        sys.exit(f"the interpretation of {found.bundle} ended with {process.returncode}")
+    _, status, usage = os.wait4(process.pid, 0)  # of it and of its workers
+    if status != 0:
+        sys.exit(f"the interpretation of {found.bundle} ended with status {status}")
     wall_s = time.perf_counter() - began
     seen.over.set()
     seen.join()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Interpreted(
         events=found.events,
         wall_s=wall_s,
-        cpu_s=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        largest=after.ru_maxrss * 1024,
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        largest=usage.ru_maxrss * 1024,
         together=seen.most,
         derived=sum(p.stat().st_size for p in derived.rglob("*") if p.is_file()),
     )

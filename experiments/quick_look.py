@@ -8,6 +8,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments.checks.endpoints import unknown_settings
 from experiments.plain import plain
 from experiments.schema import (
     artifact,
@@ -109,7 +110,8 @@ def _workload(asked: QuickLook) -> WorkloadConfig:
         input_tokens=asked.input_tokens,
         output_tokens=asked.output_tokens,
         requests=asked.requests,
-        ignore_eos=asked.ignore_eos,
+        # ignoring the end of text is this client's habit, not the asker's wish: only where it can be said
+        ignore_eos=asked.ignore_eos and "ignore_eos" not in unknown_settings(asked.endpoint),
         warmup_requests=asked.warmup_requests,
         warmup_input_tokens=asked.input_tokens,
         warmup_output_tokens=asked.output_tokens,

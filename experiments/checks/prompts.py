@@ -9,7 +9,7 @@ from experiments.checks.policy import Policy
 from experiments.errors import Finding
 
 ENDPOINTS: Mapping[str, tuple[str, ...]] = {
-    "generation": ("chat", "completions"),
+    "generation": ("chat", "completions", "responses", "messages"),
     "embedding": ("embeddings",),
     "rerank": ("rerank",),
     "score": ("score",),

@@ -12,6 +12,11 @@ from experiments.identity import tools_digest
 RULE_OF = {"linear_session": "session", "branching": "branching", "tool_use": "tool_use"}
 # Engines that answer chat requests but expand no tool definitions, constrain no answer, read no media.
 TEXT_ONLY_ENGINES = ("torch",)
+_REASONING_VALUE: Mapping[str, set[str]] = {
+    "reasoning_effort": {"effort"},
+    "enable_thinking": {"enabled"},
+    "unsent": set(),
+}
 
 
 def check(document: Mapping[str, Any]) -> Iterator[Finding]:
@@ -64,11 +69,17 @@ def _rule_present(workload: Mapping[str, Any]) -> Iterator[Finding]:
         allowed = f"generation, with structure {structure}"
         yield _wrong("workload.call_type", workload["call_type"], allowed)
     chat_only = [needed] if needed else []
-    chat_only += [name for name in ("reasoning", "structured") if workload[name] is not None]
+    chat_only += ["reasoning"] if sends_reasoning(workload) else []
+    chat_only += ["structured"] if workload["structured"] is not None else []
     chat_only += ["media"] if workload["media"] else []
     if chat_only and workload["endpoint"] != "chat":
         allowed = f"chat, which {', '.join(chat_only)} needs"
         yield _wrong("workload.endpoint", workload["endpoint"], allowed)
+
+
+def sends_reasoning(workload: Mapping[str, Any]) -> bool:
+    rule = workload["reasoning"]
+    return rule is not None and rule["sent_as"] != "unsent"
 
 
 def _session(rule: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[Finding]:
@@ -156,13 +167,31 @@ def _calls_one_of(call: Mapping[str, Any], names: list[Any]) -> bool:
 
 
 def _reasoning(rule: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[Finding]:
-    if (engine := document["engine"]["key"]) in TEXT_ONLY_ENGINES:
-        allowed = f"null: engine {engine} has no reasoning setting"
+    workload, sent_as = document["workload"], rule["sent_as"]
+    engine = document["engine"]["key"]
+    if sends_reasoning(workload) and engine in TEXT_ONLY_ENGINES:
+        allowed = f"null, or unsent: engine {engine} has no reasoning setting"
         yield _wrong("workload.reasoning", dict(rule), allowed)
-    by_effort = rule["sent_as"] == "reasoning_effort"
-    if (rule["effort"] is not None) != by_effort or (rule["enabled"] is not None) == by_effort:
-        allowed = "effort with reasoning_effort, or enabled with enable_thinking"
+    given = {name for name in ("effort", "enabled") if rule[name] is not None}
+    if given != _REASONING_VALUE[str(sent_as)]:
+        allowed = "effort with reasoning_effort, enabled with enable_thinking, neither with unsent"
         yield _wrong("workload.reasoning", dict(rule), allowed)
+    if workload["call_type"] != "generation":
+        allowed = "null: only generations reason"
+        yield _wrong("workload.reasoning", dict(rule), allowed)
+    tags = rule["tags"]
+    if tags is None:
+        if sent_as == "unsent":
+            yield _wrong("workload.reasoning.tags", "null", "two tags, where nothing is sent")
+    elif len(tags) != 2 or not tags[1] or tags[0] == tags[1]:
+        allowed = "two different tags: an opening one (or an empty text) and a closing one"
+        yield _wrong("workload.reasoning.tags", list(tags), allowed)
+    if tags is not None and (workload["structured"] or {}).get("regenerations"):
+        allowed = (
+            "0 with reasoning.tags: the client would judge the answer with its reasoning in it"
+        )
+        seen = workload["structured"]["regenerations"]
+        yield _wrong("workload.structured.regenerations", seen, allowed)
 
 
 def _structured(rule: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[Finding]:

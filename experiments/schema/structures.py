@@ -90,15 +90,22 @@ class ToolRule:
 class ReasoningWire(StrEnum):
     reasoning_effort = "reasoning_effort"
     enable_thinking = "enable_thinking"  # chat_template_kwargs.enable_thinking
+    unsent = "unsent"  # the model reasons by itself; the server is told nothing
 
 
 @dataclass
 class ReasoningRule:
-    """``effort`` goes with ``reasoning_effort``, ``enabled`` with ``enable_thinking``; the other is null."""
+    """``effort`` goes with ``reasoning_effort``, ``enabled`` with ``enable_thinking``; the other is null.
+
+    ``tags``: the opening and the closing tag of reasoning that the server leaves inside the answer, such as
+    ``<think>`` and ``</think>``; an empty opening one if the prompt's template ends with it, so that replies
+    start inside. Null: answers are read as they come.
+    """
 
     sent_as: ReasoningWire = key_field(ReasoningWire.reasoning_effort)
     effort: str | None = variable_field(None)
     enabled: bool | None = variable_field(None)
+    tags: list[str] | None = key_field(None)
 
 
 class Constraint(StrEnum):

@@ -44,8 +44,12 @@ class ContextLocation(StrEnum):
 
 
 class Endpoint(StrEnum):
+    """``responses`` is OpenAI's newer API, ``messages`` Anthropic's; neither takes a sampling seed."""
+
     chat = "chat"
     completions = "completions"
+    responses = "responses"
+    messages = "messages"
     embeddings = "embeddings"
     rerank = "rerank"
     score = "score"

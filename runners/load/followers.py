@@ -1,23 +1,21 @@
-"""Requests that follow others: which may go when one has ended, with what body, and which never will.
+"""Requests that follow others: when and with what body they go.
 
-A group is everything that hangs together: a session, a task with its branches, a call with its continuation.
-Its leader is paced by the load, other roots of its task go with the leader, and the rest follow. A request
-whose predecessors failed is never created, and says why.
+The leader of a group is paced by the load, other roots of its task go with the leader, and the rest follow.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from runners.load.assembly import Heard, filled, hear, needs_replies
+from runners.load.assembly import filled, needs_replies
 from runners.load.attempt import Attempt
+from runners.load.groups import End, Group, end_of
 from runners.load.lags import LagSeries
 from runners.load.regeneration import asked_again
 from runners.load.replies import KeptReads
 from runners.load.requests import PreparedRequest, with_messages
-from runners.protocol.events import WireKind
 from runners.protocol.manifest import canonical
 
 _now = time.monotonic_ns
@@ -44,20 +42,6 @@ class After:
     is_over: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _End:
-    is_completed: bool
-    ended_ns: int
-    heard: Heard | None
-
-
-@dataclass(slots=True, kw_only=True)
-class _Group:
-    waiting: dict[str, PreparedRequest] = field(default_factory=dict)
-    ends: dict[str, _End] = field(default_factory=dict)
-    open: int = 0
-
-
 def has_structure(row: Mapping[str, Any]) -> bool:
     """Whether a row of the plan is more than a request on its own whose reply nobody needs."""
     return bool(row.get("step") or row.get("after") or row.get("on_reply"))
@@ -77,7 +61,7 @@ class Followers:
         self._prompts = prompts
         self._make = make
         self._record = record
-        self._group_of: dict[str, _Group] = {}
+        self._group_of: dict[str, Group] = {}
         self._with: dict[str, list[PreparedRequest]] = {}
         self._heard_of: set[str] = set()  # requests whose reply another one holds
         self._asked: dict[str, tuple[str, int]] = {}  # regeneration -> the plan's request, how many
@@ -103,22 +87,18 @@ class Followers:
         request = attempt.request
         base, tries = self._asked.get(request.request_id, (request.request_id, 0))
         group = self._group_of[base]
-        end = _end_of(attempt)
+        end = end_of(attempt)
         again = asked_again(request, end.heard, tries=tries) if end.is_completed else None
         if again is not None:
             return self._ask_again(request, again.row, base, tries + 1, end, again.problem)
         group.open -= 1
         group.ends[base] = end
-        due: list[Due] = []
-        lost = self._settle(group, due)
-        self.unsent -= lost
+        settled = group.settle()
+        self.not_created_why.update(settled.lost)
+        self.unsent -= len(settled.lost)
+        due = tuple(self._ready(group, request) for request in settled.ready)
         group.open += len(due)
-        return After(
-            due=tuple(due),
-            regenerations=0,
-            not_created=lost,
-            is_over=not group.open and not group.waiting,
-        )
+        return After(due=due, regenerations=0, not_created=len(settled.lost), is_over=group.is_over)
 
     def sent(self, request: PreparedRequest) -> bool:
         """Note that a follower goes out now; whether it is one of the plan (a regeneration is not)."""
@@ -145,7 +125,7 @@ class Followers:
                 self._with.setdefault(leader, []).append(request)
             else:
                 leaders[row["task_id"]] = request.request_id
-                group = _Group(open=1)
+                group = Group(open=1)
                 self.roots.append(request)
             self._group_of[request.request_id] = group
 
@@ -154,35 +134,7 @@ class Followers:
 
     # While it goes
 
-    def _settle(self, group: _Group, due: list[Due]) -> int:
-        """Release or give up what waits, until nothing changes; the number given up."""
-        lost = 0
-        while (found := next(self._decided(group), None)) is not None:
-            request, verdict = found
-            del group.waiting[request.request_id]
-            if verdict is None:
-                due.append(self._ready(group, request))
-                continue
-            lost += 1
-            self.not_created_why[verdict] += 1
-            ended_ns = max(e.ended_ns for e in group.ends.values())
-            group.ends[request.request_id] = _End(is_completed=False, ended_ns=ended_ns, heard=None)
-        return lost
-
-    def _decided(self, group: _Group) -> Iterator[tuple[PreparedRequest, str | None]]:
-        for request in group.waiting.values():
-            row = request.row
-            after = row["after"]
-            ends = [group.ends[name] for name in after if name in group.ends]
-            completed = sum(end.is_completed for end in ends)
-            least = row.get("after_least") or len(after)
-            enough = completed >= (row.get("after_completed") or len(after))
-            if enough or (len(ends) == len(after) and completed >= least):
-                yield request, None
-            elif completed + len(after) - len(ends) < least:
-                yield request, f"{row['step']}: {completed} of {least} requests before it completed"
-
-    def _ready(self, group: _Group, request: PreparedRequest) -> Due:
+    def _ready(self, group: Group, request: PreparedRequest) -> Due:
         row, start_ns = request.row, _now()
         ends = [group.ends.get(name) for name in row["after"]]
         ready_ns = max(end.ended_ns for end in ends if end is not None)
@@ -215,7 +167,7 @@ class Followers:
         row: Mapping[str, Any],
         base: str,
         tries: int,
-        end: _End,
+        end: End,
         problem: str,
     ) -> After:
         start_ns = _now()
@@ -257,15 +209,3 @@ class Followers:
         times = (ready_ns, due_ns, done_ns, done_ns - start_ns)
         made = (row["step"], regeneration_of, replies_of)
         self._record((*ids, *made, *times, messages, call_source, detail, *(None,) * 5))
-
-
-def _end_of(attempt: Attempt) -> _End:
-    status = attempt.status or 0
-    is_completed = attempt.end == WireKind.closed and 200 <= status < 300
-    heard = None
-    if attempt.kept is not None:
-        heard = hear(attempt.kept.reply(), attempt.request.on_reply)
-        is_completed = is_completed and heard.reply.error is None and heard.call_source != "none"
-        attempt.kept = None
-    ended_ns = attempt.ended_ns if attempt.ended_ns is not None else _now()
-    return _End(is_completed=is_completed, ended_ns=ended_ns, heard=heard)

@@ -8,7 +8,6 @@ import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from runners.load import disjointness, file_prompts
-from runners.load.cancels import cancels
+from runners.load.asks import asks_of, numbered
 from runners.load.lengths import with_lengths
 from runners.load.place import ONLY, Place, prompt_seed
 from runners.load.plan_rows import Ask, row_of
 from runners.load.prompt_files import Entries
-from runners.load.prompts import COMPLETIONS, InputEncoder, Prompt, PromptWriter
-from runners.load.schedule import Planned, check_fits, schedule
-from runners.load.scoring_inputs import scoring_prompt
-from runners.load.structures import Source, parts
-from runners.load.trace_formats import BLOCK_TOKENS, TraceRow
+from runners.load.prompts import COMPLETIONS, InputEncoder, PromptWriter
+from runners.load.schedule import check_fits, schedule
+from runners.load.trace_formats import TraceRow
 from runners.protocol import layout
 from runners.protocol.events import Segment
 from runners.protocol.manifest import canonical
@@ -73,13 +70,13 @@ def materialise(
     writer = PromptWriter(
         encoder=encoder, endpoint=_written_for(workload), seed=prompt_seed(workload, place)
     )
-    asks = list(_asks(document, writer, planned, sample))
+    asks = list(asks_of(document, writer, planned, sample))
     if workload["disjoint"] != "none":
         disjointness.check(_inputs(asks), encoder, endpoint=_written_for(workload))
     seeds = random.Random(int(workload["seed"])).random
     rows = [
         row_of(sequence, ask, number, workload, int(seeds() * SAMPLING_SEEDS))
-        for sequence, (ask, number) in enumerate(_numbered(asks))
+        for sequence, (ask, number) in enumerate(numbered(asks))
     ]
     prompts = {
         ask.prompt.ref: {
@@ -164,137 +161,3 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         else:
             same["requests"] += 1
     return found
-
-
-def _asks(
-    document: Mapping[str, Any],
-    writer: PromptWriter,
-    planned: Sequence[Planned],
-    sample: file_prompts.Sample | None,
-) -> Iterator[Ask]:
-    workload, trace = document["workload"], document["evidence"]["trace"]
-    generates = workload["call_type"] == "generation"
-    for _ in range(workload["warmup_requests"]):
-        yield Ask(
-            segment=Segment.warmup,
-            prompt=_own_prompt(
-                workload,
-                writer,
-                workload["warmup_input_tokens"],
-                where="workload.warmup_input_tokens",
-            ),
-            output_cap=workload["warmup_output_tokens"],
-        )
-    for index, case in enumerate(workload["cases"]):
-        where = f"workload.cases.{index}.input_tokens"
-        yield Ask(
-            segment=Segment.cases,
-            prompt=_own_prompt(workload, writer, case["input_tokens"], where=where),
-            output_cap=case["output_tokens"],
-            case=case["name"],
-            cancel=case["cancel"],
-        )
-    yield from _load_asks(document, writer, planned, sample)
-    for _ in range(trace["requests"] if trace["enabled"] else 0):
-        yield Ask(
-            segment=Segment.profile,
-            prompt=_own_prompt(
-                workload, writer, trace["input_tokens"], where="evidence.trace.input_tokens"
-            ),
-            output_cap=trace["output_tokens"] if generates else 0,
-        )
-
-
-def _load_asks(
-    document: Mapping[str, Any],
-    writer: PromptWriter,
-    planned: Sequence[Planned],
-    sample: file_prompts.Sample | None,
-) -> Iterator[Ask]:
-    workload = document["workload"]
-    prefixes = writer.shared_prefixes(
-        workload["shared_prefix_tokens"],
-        groups=workload["shared_prefixes"],
-        where="workload.shared_prefixes",
-    )
-    pick = random.Random(f"prefix/{workload['seed']}").random
-    texts = count()
-    given_up = cancels(workload)
-    for index, request in enumerate(planned):
-        group = int(pick() * len(prefixes))
-        prefix = prefixes[group]
-
-        def ask(
-            lead: Sequence[str],
-            request: Planned = request,
-            index: int = index,
-            prefix: Sequence[str] = prefix,
-        ) -> Prompt:
-            if sample is not None:
-                return sample.prompts[index].prompt
-            if workload["prompt_source"] == "text":
-                return _text_prompt(workload, writer, next(texts))
-            return _written_prompt(
-                workload,
-                writer,
-                request,
-                where=f"load.trace: request {index + 1}",
-                prefix=[*prefix, *lead],
-            )
-
-        for part in parts(document, Source(writer=writer, ask=ask)):
-            is_root = not part.after
-            yield Ask(
-                segment=Segment.load,
-                prompt=part.prompt,
-                output_cap=(request.output_tokens if part.step is None else None)
-                or part.output_cap,
-                offset_ns=request.offset_ns if is_root else None,
-                slot=request.slot if is_root else None,
-                cancel=next(given_up),
-                part=part,
-                prefix_group=group if prefix else None,
-                prefix_tokens=len(prefix),
-            )
-
-
-def _own_prompt(
-    workload: Mapping[str, Any], writer: PromptWriter, input_tokens: int, *, where: str
-) -> Prompt:
-    if workload["call_type"] != "generation":
-        return scoring_prompt(writer, workload, input_tokens, where=where)
-    return writer.write(input_tokens, where=where)
-
-
-def _text_prompt(workload: Mapping[str, Any], writer: PromptWriter, index: int) -> Prompt:
-    return writer.adopt(
-        workload["texts"][index],
-        most_tokens=workload["input_tokens"],
-        where=f"workload.texts.{index}",
-    )
-
-
-def _written_prompt(
-    workload: Mapping[str, Any],
-    writer: PromptWriter,
-    request: Planned,
-    *,
-    where: str,
-    prefix: Sequence[str],
-) -> Prompt:
-    input_tokens = request.input_tokens or workload["input_tokens"]
-    if workload["call_type"] != "generation":
-        return scoring_prompt(writer, workload, input_tokens, where="workload.input_tokens")
-    return writer.write(
-        input_tokens,
-        where=where if request.input_tokens else "workload.input_tokens",
-        prefix=writer.blocks(request.blocks, tokens=BLOCK_TOKENS, within=input_tokens) or prefix,
-    )
-
-
-def _numbered(asks: list[Ask]) -> Iterator[tuple[Ask, int]]:
-    counts: dict[Segment, int] = {}
-    for ask in asks:
-        if ask.part is None or not ask.part.suffix:  # the parts of an arrival share its number
-            counts[ask.segment] = counts.get(ask.segment, 0) + 1
-        yield ask, counts[ask.segment]

@@ -69,7 +69,7 @@ def _said(values: Sequence[str | None]) -> str | None:
 
 
 def _spans(values: Sequence[tuple[StageSpan, ...]]) -> tuple[StageSpan, ...]:
-    """Stages begin at the same times in every process, but one that has nothing left to send enters no more."""
+    """Stages begin at the same times in every process; one that has nothing left to send enters no more."""
     return tuple(
         _span([spans[n] for spans in values if n < len(spans)])
         for n in range(max(map(len, values)))

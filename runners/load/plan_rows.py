@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runners.load import arrivals
-from runners.load.structures import AnyPrompt, Part
+from runners.load.part import AnyPrompt, Part
 from runners.protocol.events import Phase, Segment
 from runners.protocol.manifest import canonical
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from runners.protocol.errors import Finding, Refused
 from runners.protocol.manifest import canonical
 
-CHAT, COMPLETIONS = "chat", "completions"
+COMPLETIONS = "completions"
 WORD_MARKS = ("Ġ", "▁")  # how vocabularies write a leading space
 MAX_WORDS = 4096
 MAX_DRAWS = 64
@@ -58,8 +58,8 @@ class Prompt:
 
 
 def from_content(content: str, *, endpoint: str, encoder: InputEncoder) -> Prompt:
-    """The prompt that sends ``content``: one user message, or the text itself where it is no chat."""
-    if endpoint != CHAT:
+    """The prompt that sends ``content``: the text itself in a completion, else one user message."""
+    if endpoint == COMPLETIONS:
         return Prompt(messages=content, expanded=content, token_ids=tuple(encoder.encode(content)))
     messages = [{"role": "user", "content": content}]
     expanded = encoder.render(messages)

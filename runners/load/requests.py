@@ -13,23 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from runners.load.bodies import FORMS, members
 from runners.protocol.errors import EnvironmentLacks, Finding, Refused
 
-PATHS = {
-    "chat": "/v1/chat/completions",
-    "completions": "/v1/completions",
-    "embeddings": "/v1/embeddings",
-    "rerank": "/v1/rerank",
-    "score": "/v1/score",
-}
-# Whose replies are a stream of tokens; the others answer with one JSON document.
-GENERATING = ("chat", "completions")
-CALL_TYPES = {
-    "generation": GENERATING,
-    "embedding": ("embeddings",),
-    "rerank": ("rerank",),
-    "score": ("score",),
-}
 _CONTENT_LENGTH = re.compile(rb"\r\nContent-Length: \d+\r\n")
 
 
@@ -125,8 +111,7 @@ def prepare(
 ) -> list[PreparedRequest]:
     """Requests for the rows, in their order. ``prompts`` maps a prompt's ref to its row.
 
-    ``return_token_ids`` asks for ids in each delta; some engines refuse it in a stream. A completions
-    request carries the prompt as token ids, so that the engine decodes exactly what the plan counted.
+    ``return_token_ids`` asks for ids in each delta; some engines refuse it in a stream.
     """
     fixed = [f"Host: {target.authority}", "User-Agent: assay"]
     if bearer := authorization(authorization_env):
@@ -137,16 +122,16 @@ def prepare(
     prepared = []
     for row in rows:
         _check(row, prompts)
+        form = FORMS[row["endpoint"]]
         key = (row["endpoint"], row["prompt_ref"])
         if key not in asked:
-            asked[key] = _input_member(row["endpoint"], prompts[row["prompt_ref"]])
-        members = _members(row, model=model, return_token_ids=return_token_ids)
-        tail = b"," + json.dumps(members, ensure_ascii=False).encode()[1:]
-        body = (b"{", asked[key], tail)
-        accepted = "text/event-stream" if row["endpoint"] in GENERATING else "application/json"
+            asked[key] = form.asked(prompts[row["prompt_ref"]])
+        others = members(row, model=model, return_token_ids=return_token_ids)
+        body = (b"{", asked[key], b"," + json.dumps(others, ensure_ascii=False).encode()[1:])
+        further = "".join(f"{line}\r\n" for line in form.headers)
         head = (
-            f"POST {target.prefix}{PATHS[row['endpoint']]} HTTP/1.1\r\n{common}\r\n"
-            f"Accept: {accepted}\r\nContent-Length: {sum(map(len, body))}\r\nX-Request-Id: "
+            f"POST {target.prefix}{form.path} HTTP/1.1\r\n{common}\r\n{further}"
+            f"Accept: {form.accepted}\r\nContent-Length: {sum(map(len, body))}\r\nX-Request-Id: "
         )
         prepared.append(PreparedRequest(row=row, head=head.encode(), body=body))
     return prepared
@@ -161,51 +146,15 @@ def with_messages(request: PreparedRequest, messages: str) -> PreparedRequest:
     return PreparedRequest(row=request.row, head=head, body=body)
 
 
-def _input_member(endpoint: str, prompt: Mapping[str, Any]) -> bytes:
-    """The members of the body that hold what is asked, without braces around them."""
-    if endpoint == "chat":
-        return b'"messages":' + str(prompt["messages"]).encode()
-    if endpoint not in GENERATING:
-        return str(prompt["messages"]).encode()[1:-1]
-    ids = prompt["token_ids"]
-    text = prompt["expanded"]
-    given = json.dumps(text) if ids is None else json.dumps([int(i) for i in ids])
-    return b'"prompt":' + given.encode()
-
-
-_FORM = {"embeddings": {"encoding_format": "float"}}
-
-
-def _members(row: Mapping[str, Any], *, model: str, return_token_ids: bool) -> dict[str, Any]:
-    if row["endpoint"] not in GENERATING:
-        return {"model": model, **_FORM.get(row["endpoint"], {})}
-    members: dict[str, Any] = {
-        "model": model,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "max_tokens": row["output_cap"],
-    }
-    if return_token_ids:
-        members["return_token_ids"] = True
-    declared = {
-        "temperature": row["temperature"],
-        "top_p": row["top_p"],
-        "top_k": row["top_k"] or None,  # 0 means all tokens, which is what absence means too
-        "seed": row["sampling_seed"],
-        "stop": list(row["stop"] or []) or None,
-        "ignore_eos": row["ignore_eos"] or None,  # false is what absence means
-    }
-    further = json.loads(row["members"]) if row.get("members") else {}
-    return members | {k: v for k, v in declared.items() if v is not None} | further
-
-
 def _check(row: Mapping[str, Any], prompts: Mapping[str, Mapping[str, Any]]) -> None:
-    request = row["request_id"]
-    if row["call_type"] not in CALL_TYPES:
-        raise _refused(f"plan {request}.call_type", row["call_type"], ", ".join(CALL_TYPES))
-    if row["endpoint"] not in CALL_TYPES[row["call_type"]]:
-        allowed = ", ".join(CALL_TYPES[row["call_type"]])
-        raise _refused(f"plan {request}.endpoint", row["endpoint"], f"{allowed}, for its call type")
+    request, kind = row["request_id"], row["call_type"]
+    endpoints = [name for name, form in FORMS.items() if form.call_type == kind]
+    if not endpoints:
+        kinds = dict.fromkeys(form.call_type for form in FORMS.values())
+        raise _refused(f"plan {request}.call_type", kind, ", ".join(kinds))
+    if row["endpoint"] not in endpoints:
+        allowed = f"{', '.join(endpoints)}, for its call type"
+        raise _refused(f"plan {request}.endpoint", row["endpoint"], allowed)
     if row["prompt_ref"] not in prompts:
         raise _refused(
             f"plan {request}.prompt_ref", row["prompt_ref"], "a prompt_ref of prompts.parquet"

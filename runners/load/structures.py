@@ -5,58 +5,19 @@ request id; a message that holds a reply of the run holds ``{"type": "reply", "o
 the position in the row's own ``after`` list. Such a prompt has no token count before it is sent.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from runners.load.media import with_media
+from runners.load.additions import with_additions
+from runners.load.part import AnyPrompt, Part, UncountedPrompt
 from runners.load.prompts import InputEncoder, Prompt, PromptWriter
 from runners.protocol.events import Step
 from runners.protocol.manifest import canonical
 
 NS_PER_S = 1_000_000_000
 _INTRODUCTION = 'Functions as JSON: {}. Call one by JSON like {{"name": "...", "arguments": {{}}}}.'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UncountedPrompt:
-    """Messages whose tokens the plan cannot know: they hold replies of the run, tools or media."""
-
-    messages: Any
-    expanded: None = None
-    token_ids: None = None
-    input_sha256: None = None
-
-    @property
-    def ref(self) -> str:
-        return hashlib.sha256(canonical(self.messages)).hexdigest()
-
-
-AnyPrompt = Prompt | UncountedPrompt
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One request of an arrival. ``suffix`` is empty for the first; a turn is a task of its own."""
-
-    prompt: AnyPrompt
-    output_cap: int
-    suffix: str = ""
-    own_task: bool = False
-    step: Step | None = None
-    turn: int | None = None
-    branch: str | None = None
-    is_required: bool = True
-    after: tuple[str, ...] = ()
-    after_completed: int | None = None
-    after_least: int | None = None
-    after_delay_ns: int | None = None
-    dependency: str | None = None
-    history_tokens: int | None = None
-    members: Mapping[str, Any] | None = None
-    on_reply: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +46,7 @@ def parts(document: Mapping[str, Any], source: Source) -> Iterator[Part]:
     workload = document["workload"]
     make = _BUILDERS[str(workload["structure"])]
     for part in make(document, source):
-        yield _with_media(_constrained(_with_reasoning(part, workload), workload), workload)
+        yield with_additions(part, workload)
 
 
 def history_tokens(encoder: InputEncoder, messages: Sequence[Mapping[str, Any]], total: int) -> int:
@@ -226,59 +187,6 @@ _BUILDERS: Mapping[str, Callable[[Mapping[str, Any], Source], Iterator[Part]]] =
 def _delay_s(document: Mapping[str, Any], name: str) -> float:
     declared = document["boundary"]["external_dependencies"]
     return float(next(d["fixed_delay_s"] for d in declared if d["name"] == name))
-
-
-def _with_media(part: Part, workload: Mapping[str, Any]) -> Part:
-    """Images of one arrival are the same in all its requests, and unlike those of any other."""
-    if not workload["media"]:
-        return part
-    messages = part.prompt.messages
-    seed = int(hashlib.sha256(canonical(messages[:1])).hexdigest()[:12], 16)
-    shown = with_media(messages, workload["media"], seed=seed)
-    return replace(part, prompt=UncountedPrompt(messages=shown), history_tokens=None)
-
-
-def _with_reasoning(part: Part, workload: Mapping[str, Any]) -> Part:
-    rule = workload["reasoning"]
-    if rule is None:
-        return part
-    asked: dict[str, Any] = (
-        {"reasoning_effort": rule["effort"]}
-        if rule["sent_as"] == "reasoning_effort"
-        else {"chat_template_kwargs": {"enable_thinking": rule["enabled"]}}
-    )
-    return replace(part, members={**(part.members or {}), **asked})
-
-
-def _constrained(part: Part, workload: Mapping[str, Any]) -> Part:
-    """The declared form of an answer; a tool call is no answer."""
-    rule = workload["structured"]
-    if rule is None or part.step is Step.tool_call:
-        return part
-    schema = json.loads(rule["schema"]) if rule["schema"] else None
-    check = {
-        "use": "check",
-        "constraint": str(rule["constraint"]),
-        "schema": schema,
-        "pattern": rule["pattern"],
-        "choices": list(rule["choices"]),
-        "regenerations": rule["regenerations"],
-    }
-    members = {**(part.members or {}), **_format_members(rule, schema)}
-    return replace(part, members=members or None, on_reply=check)
-
-
-def _format_members(rule: Mapping[str, Any], schema: Any) -> dict[str, Any]:
-    if rule["sent_as"] == "unsent":
-        return {}
-    if rule["sent_as"] == "guided":
-        given = {"json_schema": schema, "regex": rule["pattern"], "choice": list(rule["choices"])}
-        names = {"json_schema": "guided_json", "regex": "guided_regex", "choice": "guided_choice"}
-        return {names[str(rule["constraint"])]: given[str(rule["constraint"])]}
-    if rule["constraint"] == "json_object":
-        return {"response_format": {"type": "json_object"}}
-    named = {"name": "answer", "schema": schema, "strict": True}
-    return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
 def _placeholder(kind: str, position: int) -> dict[str, Any]:

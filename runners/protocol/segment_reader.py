@@ -21,6 +21,7 @@ _GROUP_BYTES = 16 * 2**20
 _STRETCH_ROWS = 262_144
 _STRETCH_BYTES = 32 * 2**20
 _SORTED_GROUP_ROWS = 16_384
+_SORTED_GROUP_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -234,8 +235,10 @@ def _flush(
     pending.clear()
     if table.num_rows and grouped_by is not None:
         order = pc.sort_indices(table, sort_keys=[(grouped_by, "ascending")])  # it is stable
-        table = table.take(order)
-        writer.write_table(table, row_group_size=_SORTED_GROUP_ROWS)
+        group_rows = table.num_rows * _SORTED_GROUP_BYTES // max(1, table.nbytes)
+        writer.write_table(
+            table.take(order), row_group_size=max(1, min(group_rows, _SORTED_GROUP_ROWS))
+        )
     elif table.num_rows:
         writer.write_table(table, row_group_size=table.num_rows)
     return int(table.num_rows)

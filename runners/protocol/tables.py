@@ -13,7 +13,7 @@ PLAN = pa.schema(
         ("request_id", pa.string()),
         ("model_call_id", pa.string()),
         ("call_type", pa.string()),
-        ("endpoint", pa.string()),  # chat | completions | embeddings | rerank | score
+        ("endpoint", pa.string()),  # a key of runners/load/bodies.py's FORMS
         ("offset_ns", pa.int64()),  # from the start of its segment; null in a closed loop
         ("slot", pa.int32()),  # closed loop: which worker sends it; null in an open loop
         ("prompt_ref", pa.string()),  # sha256 of the canonical JSON of the messages
@@ -35,11 +35,17 @@ PLAN = pa.schema(
         ("branch", pa.string()),
         ("is_required", pa.bool_()),  # false: its task may succeed without it
         ("after", pa.list_(pa.string())),
-        ("after_completed", pa.int32()),  # sent as soon as so many of ``after`` completed; null: all
+        (
+            "after_completed",
+            pa.int32(),
+        ),  # sent as soon as so many of ``after`` completed; null: all
         ("after_least", pa.int32()),  # enough once all of ``after`` have ended; null: all
         ("after_delay_ns", pa.int64()),  # think time, or the injected time of ``dependency``
         ("dependency", pa.string()),  # what the delay stands for: a name of boundary's, or null
-        ("history_tokens", pa.int32()),  # input beyond what the last message alone takes; null: live
+        (
+            "history_tokens",
+            pa.int32(),
+        ),  # input beyond what the last message alone takes; null: live
         ("members", pa.string()),  # further members of the body, canonical JSON: tools, formats
         ("on_reply", pa.string()),  # what the client does with the reply, canonical JSON, or null
         ("prefix_group", pa.int32()),  # which declared prefix the prompt begins with; null: none

@@ -17,6 +17,12 @@ from tests.runners.load.structured_plans import (
     declared,
 )
 
+REASONING: dict[str, Any] = {
+    "sent_as": "reasoning_effort",
+    "effort": "low",
+    "enabled": None,
+    "tags": None,
+}
 IMAGE = {"kind": "image", "width": 8, "height": 8, "duration_s": None, "chunking": None}
 
 
@@ -103,7 +109,7 @@ def test_what_cannot_be_carried_out_is_refused(
         (declared(structured=STRUCTURED), "workload.structured.sent_as"),
         (declared(media=[IMAGE]), "workload.media"),
         (
-            declared(reasoning={"sent_as": "reasoning_effort", "effort": "low", "enabled": None}),
+            declared(reasoning=REASONING),
             "workload.reasoning",
         ),
     ],
@@ -132,3 +138,37 @@ def test_a_contract_can_ask_for_no_more_than_the_required_branches(
     )  # two of its three branches are required
 
     assert ("contract.required_branches" in fields(document)) == refused
+
+
+@pytest.mark.parametrize("tags", [["<think>", "</think>"], ["", "</think>"]])
+def test_tags_can_be_declared_where_nothing_is_sent(tags: list[str]) -> None:
+    rule = REASONING | {"sent_as": "unsent", "effort": None, "tags": tags}
+
+    assert fields(declared(reasoning=rule)) == {}
+
+
+@pytest.mark.forbids
+@pytest.mark.parametrize(
+    ("rule", "field"),
+    [
+        ({"tags": None}, "workload.reasoning.tags"),
+        ({"tags": ["<think>"]}, "workload.reasoning.tags"),
+        ({"tags": ["<t>", "<t>"]}, "workload.reasoning.tags"),
+        ({"tags": ["<think>", ""]}, "workload.reasoning.tags"),
+        ({"effort": "low"}, "workload.reasoning"),
+    ],
+)
+def test_tags_that_part_nothing_are_refused(rule: dict[str, Any], field: str) -> None:
+    unsent = REASONING | {"sent_as": "unsent", "effort": None, "tags": ["<think>", "</think>"]}
+
+    assert list(fields(declared(reasoning=unsent | rule))) == [field]
+
+
+@pytest.mark.forbids
+def test_an_answer_is_not_asked_again_for_reasoning_that_stands_in_it() -> None:
+    unsent = REASONING | {"sent_as": "unsent", "effort": None, "tags": ["<think>", "</think>"]}
+    structured = {**STRUCTURED, "sent_as": "unsent"}
+
+    found = fields(declared(reasoning=unsent, structured=structured))
+
+    assert list(found) == ["workload.structured.regenerations"]

@@ -9,9 +9,9 @@ from assay.analysis.clocks import Instant
 from assay.analysis.documents import InterpretationDocument, Lane
 from assay.analysis.ghost_load import integral_byte_s, physical_copies
 from assay.analysis.input_change import WHOLE_INPUT, input_change
-from assay.analysis.levels import Levels
 from assay.analysis.ledgers.at import final_rows, state_at
 from assay.analysis.ledgers.contract import Branch, BranchTry, Contract, task_outcome
+from assay.analysis.levels import Levels
 from assay.analysis.metrics.client import mean_chunk_gap, tpot_done, tpot_last_token
 from assay.analysis.metrics.tpot_policy import TpotPolicy, tpot_from_end_to_end
 from assay.analysis.recorded import interpret_recorded

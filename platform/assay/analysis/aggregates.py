@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.analysis.absence import Absent
 from assay.analysis.documents import Aggregate
 from assay.analysis.errors import ClaimRefused
-from assay.analysis.figures import Figures, Floats
+from assay.analysis.figures import Figures, Floats, Places
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.metrics.rule import Rule
 from assay.analysis.percentiles import (
@@ -54,7 +55,7 @@ def of_samples(
     offered: int,
     scope: Scope,
     seed: int,
-    clusters: Sequence[int] | Floats | None = None,
+    clusters: Sequence[int] | Places | None = None,
 ) -> list[Aggregate]:
     """mean, min, p50, p95, p99 and max of samples in time order. NaN and infinities never enter.
 
@@ -118,7 +119,7 @@ def of_samples(
 
 
 def _mean_interval(
-    samples: Sequence[float] | Floats, clusters: Sequence[int] | Floats | None, *, seed: int
+    samples: Sequence[float] | Floats, clusters: Sequence[int] | Places | None, *, seed: int
 ) -> Interval | None:
     if clusters is None:
         return mean_interval(samples, seed=seed)
@@ -129,7 +130,7 @@ def _mean_interval(
 def _percentile_interval(
     samples: Sequence[float] | Floats,
     ordered: Sequence[float] | Floats,
-    clusters: Sequence[int] | Floats | None,
+    clusters: Sequence[int] | Places | None,
     q: float,
 ) -> Interval | None:
     if clusters is None:
@@ -236,8 +237,8 @@ def of_attempts(
 
 
 def _samples(
-    rule: Rule, figures: Figures, places: Floats, completed: Floats
-) -> tuple[Floats, int, Floats | None]:
+    rule: Rule, figures: Figures, places: Places, completed: NDArray[np.bool_]
+) -> tuple[Floats, int, Places | None]:
     """Samples of the population, how many were offered in all (0: no such rule here), samples a request."""
     values = figures.values_at(rule.id, places)
     known = ~np.isnan(values)
@@ -250,7 +251,7 @@ def _samples(
     return used, offered if known.any() else 0, clusters
 
 
-def _domain(rule: Rule, figures: Figures, places: Floats) -> str:
+def _domain(rule: Rule, figures: Figures, places: Places) -> str:
     if rule.perspective == "both":
         return "differences of local durations; no common clock"
     domains = figures.domains_at(rule, places)

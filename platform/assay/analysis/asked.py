@@ -60,4 +60,4 @@ def reasoning_tags(text: str | None) -> ReasoningTags | None:
             allowed="two different tags as OPEN,CLOSE, or ,CLOSE",
             remedy="Write for example '<think>,</think>'.",
         )
-    return ReasoningTags(opens=opens or closes, closes=closes, starts_inside=not opens)
+    return ReasoningTags.of(opens=opens, closes=closes)

@@ -13,7 +13,6 @@ from assay.analysis.wire import content
 from assay.analysis.wire.attempt import Attempt
 
 _WHY_NO_TIME = {
-    "scheduled": "closed loop, or no schedule was recorded",
     "sent": "no send was recorded",
     "first_byte": "no response byte came",
     "first_content_event": "no event with a non-empty delta came",
@@ -127,6 +126,8 @@ def _reasons(
     reasons = {
         f"timestamps_ns.{name}": why for name, why in _WHY_NO_TIME.items() if times[name] is None
     }
+    if attempt.scheduled_ns is None:
+        reasons["timestamps_ns.scheduled"] = attempt.unscheduled.value
     reasons |= {
         f"counts.{name}": why
         for name, why in _WHY_NO_COUNT.items()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.analysis.absence import Absent
 from assay.analysis.documents import MetricValue
@@ -20,7 +21,8 @@ from assay.analysis.wire.attempt import Attempt
 # What a column holds where a rule has no value. One that is not finite is held as infinity: neither enters
 # an aggregate, but the second shows that the rule applies.
 _ABSENT = math.nan
-Floats = np.ndarray
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 
 def _columns() -> dict[str, "array[float]"]:
@@ -65,36 +67,37 @@ class Figures:
         self.attempt_ids += other.attempt_ids
         self.client_domains += other.client_domains
         self.server_domains += other.server_domains
-        for own, new in (
-            (self.values, other.values),
-            (self.samples, other.samples),
-            (self.counts, other.counts),
-        ):
-            for name, column in own.items():
-                column.extend(new[name])  # type: ignore[attr-defined]  # both are arrays of one type
+        for rule in self.values:
+            self.values[rule].extend(other.values[rule])
+        for rule in self.samples:
+            self.samples[rule].extend(other.samples[rule])
+            self.counts[rule].extend(other.counts[rule])
 
-    def places(self, attempt_ids: Iterable[str]) -> "np.ndarray":
+    def places(self, attempt_ids: Iterable[str]) -> Places:
         """Where these attempts stand, in the order given."""
         place = {name: number for number, name in enumerate(self.attempt_ids)}
         return np.fromiter((place[name] for name in attempt_ids), dtype=np.int64)
 
-    def values_at(self, rule: str, places: "np.ndarray") -> Floats:
+    def values_at(self, rule: str, places: Places) -> Floats:
         """The rule's value of each attempt: nan where absent, infinite where not finite."""
-        return np.frombuffer(self.values[rule], dtype=np.float64)[places]
+        column: Floats = np.frombuffer(self.values[rule], dtype=np.float64)
+        return column[places]
 
-    def counts_at(self, rule: str, places: "np.ndarray") -> "np.ndarray":
-        return np.frombuffer(self.counts[rule], dtype=np.int64)[places]
+    def counts_at(self, rule: str, places: Places) -> Places:
+        column: Places = np.frombuffer(self.counts[rule], dtype=np.int64)
+        return column[places]
 
-    def samples_at(self, rule: str, places: "np.ndarray") -> Floats:
+    def samples_at(self, rule: str, places: Places) -> Floats:
         """All samples of these attempts, one attempt after the other."""
         counts = np.frombuffer(self.counts[rule], dtype=np.int64)
         starts = np.cumsum(counts) - counts
         chosen = counts[places]
         # The k-th sample of a chosen attempt lies k after that attempt's first one.
         firsts = np.repeat(starts[places] - (np.cumsum(chosen) - chosen), chosen)
-        return np.frombuffer(self.samples[rule], dtype=np.float64)[firsts + np.arange(len(firsts))]
+        column: Floats = np.frombuffer(self.samples[rule], dtype=np.float64)
+        return column[firsts + np.arange(len(firsts))]
 
-    def domains_at(self, rule: Rule, places: "np.ndarray") -> set[str]:
+    def domains_at(self, rule: Rule, places: Places) -> set[str]:
         known = self.client_domains if rule.perspective == "client" else self.server_domains
         return {domain for place in places if (domain := known[place]) is not None}
 

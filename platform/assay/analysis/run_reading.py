@@ -173,6 +173,9 @@ def run_reading(
             "events": server.events,
             "iterations": len(inputs.iterations.steps) if inputs.iterations is not None else 0,
             "unreadable_lines": inputs.unreadable_lines,
+            "uncalibrated_domains": sorted(
+                server.uncalibrated - {attempt.clock_domain for attempt in attempts}
+            ),
             "rejections": rejections(attempts),
         },
     )

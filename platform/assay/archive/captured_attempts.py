@@ -97,6 +97,7 @@ class _Row:
         evidence = f"{layout.ATTEMPTS}:{row['row']}"
         attempt = reader.attempt
         attempt.phase, attempt.segment, attempt.case = row["phase"], row["segment"], row["case"]
+        attempt.unscheduled = row["unscheduled"]
         attempt.output_cap = row["output_cap"]
         attempt.connection_reused = row["connection_reused"]
         attempt.connect_start_ns = self._since_origin("connect_start_ns")

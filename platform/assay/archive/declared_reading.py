@@ -1,5 +1,8 @@
-"""How a bundle's declaration says that each reply is to be read: the dialect of its planned endpoint."""
+"""How a bundle's declaration says that each reply is to be read: its endpoint's dialect and tags."""
 
+import json
+from collections.abc import Iterable
+from copy import copy
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -7,6 +10,7 @@ import pyarrow.parquet as pq
 
 from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
 from assay.analysis.wire.dialects.table import of_endpoint
+from assay.analysis.wire.reasoning_tags import ReasoningTags
 from experiments.checks.prompts import ENDPOINTS
 from experiments.schema.workload import CallType
 from runners.protocol import layout
@@ -23,9 +27,14 @@ class DeclaredReading:
         self._of_request: dict[str, Declared] = {}
         if not path.is_file():
             return
+        tags = _reasoning_tags(folder / layout.SPEC)
         plan = pq.read_table(path, columns=["request_id", "endpoint"])
         known = {
-            endpoint: Declared(dialect=of_endpoint(endpoint), call_type=_CALL_TYPE.get(endpoint))
+            endpoint: Declared(
+                dialect=of_endpoint(endpoint),
+                call_type=_CALL_TYPE.get(endpoint),
+                reasoning_tags=tags,
+            )
             for endpoint in pc.unique(plan["endpoint"]).to_pylist()
         }
         if len(known) == 1:
@@ -38,3 +47,21 @@ class DeclaredReading:
 
     def of(self, request_id: str | None) -> Declared:
         return self._of_request.get(request_id or "", self._common)
+
+    def only(self, request_ids: Iterable[str | None]) -> "DeclaredReading":
+        """The same for some requests alone, to be handed to another process."""
+        found = copy(self)
+        found._of_request = {
+            name: self._of_request[name]
+            for name in request_ids
+            if name is not None and name in self._of_request
+        }
+        return found
+
+
+def _reasoning_tags(spec: Path) -> ReasoningTags | None:
+    """Declarations of earlier versions have no such rule, or one without tags."""
+    declared = json.loads(spec.read_bytes()) if spec.is_file() else {}
+    rule = (declared.get("workload") or {}).get("reasoning") or {}
+    tags = rule.get("tags")
+    return None if tags is None else ReasoningTags.of(opens=tags[0], closes=tags[1])

@@ -2,7 +2,8 @@
 
 ``attempts`` is flat, for filters, sorts and sums over many attempts. ``readings`` holds each attempt whole,
 for the reader of one: its row number is that of ``attempts``. The others have a row per state, interval,
-check, event or iteration. Rows of an attempt stand together, attempts in the order in which the client made them.
+check, event or iteration. Rows of an attempt stand together, attempts in the order in which the client made
+them.
 """
 
 from dataclasses import fields

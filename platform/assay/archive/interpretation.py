@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -220,13 +220,14 @@ def _orders(
     )
     for batch in batches(rows, source.wire_files()):
         names = batch.attempt_ids
+        requests = [row["request_id"] for row in batch.rows]
         yield Order(
             batch=batch,
-            capture=capture,
+            capture=replace(capture, declared=capture.declared.only(requests)),
             facts=facts,
             records=engine.records.give(names),
             prefill={name: prefill_seen(name, engine.iterations) for name in names},
-            workload=workload.of_requests([row["request_id"] for row in batch.rows]),
+            workload=workload.of_requests(requests),
         )
 
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from assay.analysis.engine_events import EngineEventReader
 from assay.analysis.events import EventRecord
 from assay.archive.declared_reading import DeclaredReading
+from assay.archive.pacing import Pacing
 from runners.protocol import layout, manifest
 from runners.protocol.events import Phase, Segment
 
@@ -111,9 +112,14 @@ class Bundle:
     def measured(self) -> list[dict[str, Any]]:
         """Rows of all attempts of the measured phase, in the order in which the client made them.
 
-        ``row`` is the place in the table, from 1.
+        ``row`` is the place in the table, from 1; ``unscheduled`` the reason for a time that is null.
         """
-        rows = [row for row in self._attempt_rows() if row["phase"] == Phase.measure]
+        pacing = Pacing(self.folder)
+        rows = [
+            {**row, "unscheduled": pacing.unscheduled(row)}
+            for row in self._attempt_rows()
+            if row["phase"] == Phase.measure
+        ]
         rows.sort(key=lambda r: (r["created_ns"] or r["scheduled_ns"] or 0, r["attempt_id"]))
         return rows
 

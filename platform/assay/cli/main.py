@@ -22,6 +22,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "submit": ("assay.cli.submit", "queue a study for a worker"),
     "cancel": ("assay.cli.cancel", "end a queued or running run"),
     "show": ("assay.cli.show", "what came out of a run"),
+    "ledgers": ("assay.cli.ledgers", "the four ledgers of a run at one instant"),
     "verify": ("assay.cli.verify", "compare every byte of a bundle with its manifest"),
     "export": ("assay.cli.export", "write a run's bundle to one file"),
     "import": ("assay.cli.import_", "take in an exported file"),

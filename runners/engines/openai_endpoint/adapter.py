@@ -1,4 +1,4 @@
-"""An OpenAI-style endpoint that somebody else runs: nothing is launched, only its socket is seen (level E1)."""
+"""An OpenAI-style endpoint that somebody else runs: nothing is launched, only its socket is seen (E1)."""
 
 import os
 from collections.abc import Mapping

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from assay.analysis.errors import BadRecord
-from assay.analysis.observed import StepPhase
-from assay.analysis.observing import observed_quantities
+from assay.analysis.observed import ObservedAttempt, StepPhase
+from assay.analysis.observing import observed_attempt, observed_quantities, prefill_seen
 from tests.assay.analysis.engine import EngineLog, Reading, part
 from tests.assay.analysis.streams import MS, attempts, delta, read, row
 
@@ -132,6 +132,17 @@ def test_front_and_loop_are_two_layers_of_one_clock() -> None:
     assert layers["queued"] == "engine_loop"
 
 
+def at_both_ends(reading: Reading) -> list[ObservedAttempt]:
+    return [
+        observed_attempt(
+            attempt,
+            reading.records.get(attempt.attempt_id),
+            prefill_seen(attempt.attempt_id, reading.iterations),
+        )
+        for attempt in reading.attempts
+    ]
+
+
 def test_observed_quantities_are_what_was_recorded_and_nothing_else() -> None:
     log = EngineLog()
     log.add("memory", 0, process="loop", rss_bytes=500, kv_bytes_allocated=800)
@@ -146,8 +157,7 @@ def test_observed_quantities_are_what_was_recorded_and_nothing_else() -> None:
     reading = Reading(log, read_attempts)
 
     found = observed_quantities(
-        read_attempts,
-        reading.records,
+        at_both_ends(reading),
         reading.iterations,
         reading.memory,
         weight_file_bytes=None,
@@ -171,8 +181,7 @@ def test_without_iterations_alone_is_not_known() -> None:
     reading = Reading(EngineLog(), read_attempts)
 
     found = observed_quantities(
-        read_attempts,
-        reading.records,
+        at_both_ends(reading),
         reading.iterations,
         reading.memory,
         weight_file_bytes=1,

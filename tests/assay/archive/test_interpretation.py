@@ -320,7 +320,7 @@ def test_withheld_wire_leaves_the_outcome_open_and_says_why(tmp_path: Path) -> N
         tmp_path / "bundle", classes=frozenset({FileClass.wire}), reason="exported without content"
     )
 
-    document = written.read(interpret(tmp_path / "bundle", tmp_path / "derived").parent)
+    document = dict(written.read(interpret(tmp_path / "bundle", tmp_path / "derived").parent))
 
     assert final(document, "client") == {CASE: "cancelled", LOAD: "unfinalised"}
     assert any(g["what"].startswith("withheld from this copy: wire/") for g in document["gaps"])

@@ -10,12 +10,14 @@ import pytest
 
 from assay.archive.derived_schemas import TASKS
 from assay.archive.interpretation import interpret
+from assay.archive.stored_reading import INTERPRETATION
 from runners.evidence.sent_inputs import count_sent_inputs
 from runners.load.materialise import write
 from runners.protocol import layout, manifest
 from runners.protocol.segment_reader import to_parquet
 from runners.protocol.tables import SENT_INPUTS
 from tests.assay.analysis.streams import DONE, delta, usage
+from tests.assay.archive import written
 from tests.assay.archive.interpretable import observation
 from tests.runners.artifacts import real
 from tests.runners.load.drives import drive_against, load_of
@@ -78,6 +80,27 @@ def read(
     rows = pq.read_table(path.parent / TASKS).to_pylist()
     found = [json.loads(row["reading"]) for row in rows]
     return json.loads(path.read_bytes()), {task["task_id"]: task for task in found}
+
+
+@pytest.mark.parametrize(
+    ("tags", "parts"),
+    [
+        (["<think>", "</think>"], ("hm", "yes")),
+        (None, ("", "<think>hm</think>yes")),
+    ],
+)
+def test_reasoning_in_the_answer_is_parted_by_declared_tags_alone(
+    tags: list[str] | None, parts: tuple[str, str], tmp_path: Path
+) -> None:
+    rule = {"sent_as": "unsent", "effort": None, "enabled": None, "tags": tags}
+    document = declared(reasoning=rule, requests=1)
+
+    read(document, lambda e: "<think>hm</think>yes", tmp_path)
+
+    [derived] = (tmp_path / "derived").rglob(INTERPRETATION)
+    attempts = written.read(derived.parent)["attempts"]
+    loaded = [a for a in attempts if a["segment"] == "load"]
+    assert [(a["reasoning_text"], a["text"]) for a in loaded] == [parts]
 
 
 def row(reading: dict[str, Any], name: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def test_an_unknown_verb_is_refused_with_the_known_ones(
     assert main(["launch"]) == 2
 
     err = capsys.readouterr().err
-    assert err.startswith("error: verb: launch (allowed: run, submit")
+    assert err.startswith("error: verb: launch (allowed: run, load, search, submit")
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))

@@ -40,6 +40,8 @@ def half_way(claim: Claim) -> None:
             run_id=str(claim.run_id),
             execution_id=str(claim.execution_id),
             repetition=0,
+            position=0,
+            runs=1,
             study="smoke",
             token=claim.token,
         ),

@@ -1,7 +1,6 @@
 """Studies, bundles, artifacts and imported runs as rows."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pytest_django import DjangoAssertNumQueries

@@ -154,7 +154,7 @@ def attempt_reading(t: Told) -> dict[str, Any]:
         "late": {"bytes": 412 if t.client == "timeout" else 0, "content_chunks": 0},
         "status": 503 if t.client == "rejected" else 200,
         "clock_domain": DOMAIN,
-        "absent": {"timestamps_ns.scheduled": "closed loop, or no schedule was recorded"},
+        "absent": {"timestamps_ns.scheduled": "closed loop: the request had no scheduled time"},
         "chunk_times_ns": [at(ms) for ms in seen],
         "chunk_tokens": [1] * len(seen),
         "metrics": {

@@ -28,7 +28,7 @@ def test_four_timestamps_and_the_counts_are_separate(lab: Laboratory, somebody: 
 
 
 def test_a_time_that_is_missing_says_why(lab: Laboratory, somebody: Client) -> None:
-    assert "unknown: closed loop, or no schedule was recorded" in attempt(
+    assert "unknown: closed loop: the request had no scheduled time" in attempt(
         lab, somebody, "cases-0001.A1"
     )
 

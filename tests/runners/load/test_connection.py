@@ -58,6 +58,8 @@ class FakePool:
 
     def was_sent(self, attempt: Attempt) -> None: ...
 
+    def had_first_byte(self, attempt: Attempt) -> None: ...
+
     def cancel(self, attempt: Attempt, why: str) -> None:
         attempt.connection.drop()
         self.end(attempt, WireKind.cancel, why, 0)

@@ -18,7 +18,6 @@ from tests.runners.engines.openai_endpoint.performed import Performed, ended, pe
 from tests.runners.load.elsewhere import an_endpoint, of_capacity, served
 from tests.runners.load.servers import answers_well
 
-
 MS = 1_000_000
 
 
@@ -82,15 +81,14 @@ def test_open_arrivals_keep_their_scheduled_times_from_one_common_origin(tmp_pat
 
 
 def test_stages_of_slots_are_shared_and_begin_together(tmp_path: Path) -> None:
-    declared = spec(requests=400, concurrency=2, warmup_requests=0)
-    declared["load"] |= {
-        "kind": "staged",
-        "concurrency": None,
-        "processes": 2,
-        "stages": [_stage(2), _stage(5), _stage(3)],
-    }
     with served(an_endpoint(of_capacity(100, 0.02))) as server:
-        declared["engine"]["url"] = server.url
+        declared = spec(server.url, requests=400, warmup_requests=0)
+        declared["load"] |= {
+            "kind": "staged",
+            "concurrency": None,
+            "processes": 2,
+            "stages": [_stage(2), _stage(5), _stage(3)],
+        }
         done = perform(declared, tmp_path)
 
     assert done.answer["state"] == "sealed", done.errors

@@ -93,7 +93,7 @@ def test_a_base_url_that_is_none_is_refused_by_name(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"call_type": "chat"}, {"endpoint": "responses"}, {"prompt_ref": "gone"}]
+    "change", [{"call_type": "chat"}, {"endpoint": "generate"}, {"prompt_ref": "gone"}]
 )
 def test_a_row_that_cannot_be_sent_is_refused_with_its_request_and_field(
     change: dict[str, Any],
@@ -111,7 +111,7 @@ def test_a_row_that_cannot_be_sent_is_refused_with_its_request_and_field(
         ("rerank", "chat", "rerank"),
         ("score", "completions", "score"),
         ("embedding", "rerank", "embeddings"),
-        ("generation", "embeddings", "chat, completions"),
+        ("generation", "embeddings", "chat, completions, responses, messages"),
     ],
 )
 def test_a_call_of_one_type_is_never_sent_to_the_endpoint_of_another(

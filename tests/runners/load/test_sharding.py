@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from runners.load.sharding import shards, share_of_load
 
-
-OPEN = {"kind": "poisson", "concurrency": None, "stages": []}
+OPEN: dict[str, Any] = {"kind": "poisson", "concurrency": None, "stages": []}
 
 
 def staged(*slots: int) -> dict[str, Any]:

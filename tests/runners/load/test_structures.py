@@ -168,6 +168,12 @@ def test_the_reasoning_setting_is_sent_in_the_documented_field(
     assert json.loads(row["members"]) == sent
 
 
+def test_of_reasoning_that_is_only_read_nothing_is_sent() -> None:
+    rule = {"sent_as": "unsent", "effort": None, "enabled": None, "tags": ["<think>", "</think>"]}
+
+    assert by_id(plan_of(declared(reasoning=rule)))["load-0001"]["members"] is None
+
+
 @pytest.mark.req("10.31")
 def test_an_image_is_sent_whole_and_claims_no_tokens() -> None:
     image = {"kind": "image", "width": 20, "height": 12, "duration_s": None, "chunking": None}

@@ -14,7 +14,6 @@ from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
 
 _NO_SEND = "no send time was recorded"
-_CLOSED_LOOP = "closed loop: the request had no scheduled time"
 
 
 def _in_time(attempt: Attempt, t_ns: int | None) -> bool:
@@ -124,7 +123,7 @@ def mean_token_gap(attempt: Attempt, record: ServerRecord | None) -> float | Abs
 def latency_from_scheduled(attempt: Attempt, _: ServerRecord | None) -> float | Absent:
     """Terminal event minus the scheduled time: what a user waited whom a late client kept waiting."""
     if attempt.scheduled_ns is None:
-        return Absent(_CLOSED_LOOP)
+        return Absent(attempt.unscheduled.value)
     if not _in_time(attempt, attempt.done_ns):
         return Absent("the end of the reply was not seen")
     return seconds(
@@ -135,7 +134,7 @@ def latency_from_scheduled(attempt: Attempt, _: ServerRecord | None) -> float | 
 def ttft_from_scheduled(attempt: Attempt, _: ServerRecord | None) -> float | Absent:
     """First content event minus the scheduled time."""
     if attempt.scheduled_ns is None:
-        return Absent(_CLOSED_LOOP)
+        return Absent(attempt.unscheduled.value)
     first = attempt.reply.first_content_ns
     if not _in_time(attempt, first):
         return Absent("a content event was not seen in time")
@@ -145,7 +144,7 @@ def ttft_from_scheduled(attempt: Attempt, _: ServerRecord | None) -> float | Abs
 def send_lag(attempt: Attempt, _: ServerRecord | None) -> float | Absent:
     """Send minus scheduled, less a handshake of its own connection: how late the client itself was."""
     if attempt.scheduled_ns is None:
-        return Absent(_CLOSED_LOOP)
+        return Absent(attempt.unscheduled.value)
     lag = seconds(attempt.scheduled_ns, attempt.sent_ns, missing=_NO_SEND)
     shake = handshake(attempt, None)
     return lag if isinstance(lag, Absent) or isinstance(shake, Absent) else lag - shake

@@ -11,6 +11,7 @@ from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
 from assay.analysis.wire.http import ResponseParser
 from assay.analysis.wire.outcome import Outcome, ReplyFacts, outcome
 from assay.analysis.wire.stream import ReplyReader
+from assay.analysis.wire.unscheduled import Unscheduled
 from experiments.schema.workload import CallType
 from runners.protocol.events import ClientState, WireKind
 
@@ -60,6 +61,7 @@ class Attempt:
     failure: str | None = None
     decided_ns: int | None = None
     scheduled_ns: int | None = None
+    unscheduled: Unscheduled = Unscheduled.not_recorded  # why ``scheduled_ns`` is None, if it is
     created_ns: int | None = None
     connect_start_ns: int | None = None
     connected_ns: int | None = None

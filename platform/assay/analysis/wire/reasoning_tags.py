@@ -23,6 +23,11 @@ class ReasoningTags:
     closes: str
     starts_inside: bool = False
 
+    @classmethod
+    def of(cls, *, opens: str, closes: str) -> "ReasoningTags":
+        """As declared: without an opening tag, replies start inside their reasoning."""
+        return cls(opens=opens or closes, closes=closes, starts_inside=not opens)
+
 
 class TaggedReader:
     """A dialect's reader, with the declared tags taken out of its answers."""

@@ -1,12 +1,14 @@
 """The ordinary delta chunk, known again by its bytes.
 
-Most payloads of a stream differ from the one before in one string and perhaps a list of token ids. A payload
-that was read in full becomes a template: the bytes around these two places. A later payload with the same
-bytes around them says the same but for the two, and is read without parsing. Anything else, an escape in
-the string included, goes the full way, so that both ways give the same answers.
+Most payloads of a stream differ from the one before in one string, perhaps a list of token ids, and perhaps
+the time at which the server wrote them. A payload that was read in full becomes a template: the bytes around
+these places. A later payload with the same bytes around them says the same but for them, and is read without
+parsing. Anything else, an escape in the string included, goes the full way, so that both ways give the same
+answers.
 """
 
 import re
+from itertools import pairwise
 
 _STRING = re.compile(
     rb'"(content|text|reasoning_content|reasoning|reasoning_text|thinking)":\s?"([^"\\\x00-\x1f]+)"'
@@ -14,6 +16,11 @@ _STRING = re.compile(
 _IDS = re.compile(rb'"(?:token_ids|response_token_ids)":\s?\[([^\]]*)\]')
 _NUMBER = rb"(?:0|[1-9][0-9]{0,17})"
 _IDS_HOLE = rb"((?:" + _NUMBER + rb"(?:, ?" + _NUMBER + rb")*)?)"
+# A server's own time means nothing to the reader: long enough to be no count, under a name that is no index.
+_STAMP = re.compile(
+    rb'"(?:created|[a-z_]*(?:time|stamp|_ns|_us|_ms)[a-z_]*)":\s?([1-9][0-9]{9,18})[,}]'
+)
+_STAMP_HOLE = rb"[1-9][0-9]{9,18}"
 _LINE, _BLANK = b"data: ", b"\n\n"
 _STRING_HOLE = rb'([^"\\\x00-\x1f]+)'
 
@@ -40,11 +47,12 @@ class DeltaTemplate:
         self._prefix, self._suffix = raw[: first[0]], raw[last[1] :]
         self._line_prefix, self._line_suffix = _LINE + self._prefix, self._suffix + _BLANK
         pattern = first[2]
-        if len(places) == 2:
-            pattern += re.escape(raw[first[1] : last[0]]) + last[2]
+        for one, other in pairwise(places):
+            pattern += re.escape(raw[one[1] : other[0]]) + other[2]
         self._hole = re.compile(pattern).fullmatch
-        self._has_ids = len(places) == 2
-        self._text_group = 1 if first[2] is _STRING_HOLE else 2
+        told = [hole for _, _, hole in places if hole is not _STAMP_HOLE]
+        self._has_ids = len(told) == 2
+        self._text_group = 1 if told[0] is _STRING_HOLE else 2
 
     def of_event(self, raw: bytes) -> tuple[str, int | None] | None:
         prefix, suffix = self._prefix, self._suffix
@@ -81,5 +89,6 @@ def template_of(raw: bytes, text: str, ids: int | None) -> DeltaTemplate | None:
         return None
     places = [(strings[0].start(2), strings[0].end(2), _STRING_HOLE)]
     places += [(found.start(1), found.end(1), _IDS_HOLE) for found in lists]
+    places += [(found.start(1), found.end(1), _STAMP_HOLE) for found in _STAMP.finditer(raw)]
     made = DeltaTemplate(raw, sorted(places))
     return made if made.of_event(raw) == (text, ids) else None

@@ -5,6 +5,7 @@ import pytest
 from assay.analysis.absence import Absent
 from assay.analysis.metrics import client
 from assay.analysis.wire.attempt import Attempt
+from assay.analysis.wire.unscheduled import Unscheduled
 from tests.assay.analysis.streams import DONE, delta, one, read, reply, row, usage
 
 
@@ -70,9 +71,13 @@ def test_latency_from_the_schedule_stands_beside_latency_from_the_send() -> None
     assert client.send_lag(attempt, None) == pytest.approx(0.030)
 
 
-def test_a_closed_loop_has_no_schedule_to_be_late_against() -> None:
+@pytest.mark.parametrize("reason", Unscheduled)
+def test_without_a_schedule_there_is_nothing_to_be_late_against(reason: Unscheduled) -> None:
+    attempt = three_tokens()
+    attempt.unscheduled = reason
+
     for rule in (client.send_lag, client.latency_from_scheduled, client.ttft_from_scheduled):
-        assert why(rule(three_tokens(), None)).startswith("closed loop")
+        assert why(rule(attempt, None)) == reason.value
 
 
 @pytest.mark.req("2.13")

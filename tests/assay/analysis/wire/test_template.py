@@ -44,6 +44,27 @@ def test_only_text_and_ids_may_differ(raw: bytes, match: tuple[str, int] | None)
     assert template.of_read(b"data: " + raw + b"\n\n") == match
 
 
+STAMPED = b'{"created":1700000000,"choices":[{"delta":{"content":"a"}}],"sent_ns":81234000000001}'
+
+
+@pytest.mark.parametrize(
+    ("raw", "match"),
+    [
+        (STAMPED.replace(b"0001", b"9" * 4).replace(b'"a"', b'"b"'), ("b", None)),
+        (STAMPED.replace(b"1700000000", b"1700000001"), ("a", None)),
+        (STAMPED.replace(b":8123", b":-8123"), None),
+        (STAMPED.replace(b":8123", b":08123"), None),  # no JSON
+        (STAMPED.replace(b"81234000000001", b"81"), None),  # too short for a time
+        (STAMPED.replace(b"sent_ns", b"tokens"), None),  # another name
+    ],
+)
+def test_the_server_s_own_times_may_differ_too(raw: bytes, match: tuple[str, None] | None) -> None:
+    template = template_of(STAMPED, "a", None)
+
+    assert template is not None
+    assert template.of_event(raw) == match
+
+
 @pytest.mark.parametrize(
     "raw",
     [

@@ -148,7 +148,7 @@ def test_at_the_end_every_open_request_gets_its_last_event() -> None:
 
 @pytest.mark.req("8.07")
 def test_the_time_limit_ends_each_late_request_in_whatever_phase_and_frees_its_blocks() -> None:
-    """Limit 1 s. At 1.5 s those of 0 s and 0.1 s are late, one running and one still waiting; 0.6 s is not."""
+    """Limit 1 s. At 1.5 s those of 0 s and 0.1 s are late, one running, one still waiting; 0.6 s is not."""
     made = rig(max_batch=2, max_request_s=1.0)
     for name, queued_s in (("old", 0.0), ("young", 0.6), ("queued", 0.1)):
         made.core.submit(call(name, [1, 2, 3], 50), round(queued_s * 1e9))
