@@ -38,9 +38,7 @@ def test_there_is_a_step_from_every_earlier_version() -> None:
 def test_a_declaration_of_version_1_becomes_what_is_composed_today() -> None:
     stored = json.loads((DATA / "version_1.json").read_text(encoding="utf-8"))
 
-    assert migrate(stored) == example(
-        "evidence.calibrate_client=false", "workload.disjoint=run"
-    )
+    assert migrate(stored) == example("evidence.calibrate_client=false", "workload.disjoint=run")
 
 
 def test_steps_are_applied_one_after_the_other() -> None:

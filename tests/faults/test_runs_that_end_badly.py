@@ -1,5 +1,6 @@
 """Whatever happens to a run, it is sealed with its evidence and no process of it is left."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -399,6 +400,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(mount)], check=True)
 
 
+def fill_up(disk: Path) -> None:
+    """To the last byte, though the run goes on writing meanwhile."""
+    with (disk / "somebody_else").open("wb") as stream:
+        while free := shutil.disk_usage(disk).free:
+            with contextlib.suppress(OSError):  # the run took some of it first
+                os.posix_fallocate(stream.fileno(), os.fstat(stream.fileno()).st_size, free)
+
+
 def test_a_disk_that_fills_up_ends_the_run_with_what_was_captured(
     small_disk: Path, launched: Launched
 ) -> None:
@@ -407,9 +416,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_what_was_captured(
     until(lambda: is_driving(out))
     time.sleep(0.5)  # captured rows are written four times a second
 
-    with (small_disk / "somebody_else").open("wb") as stream:  # fills it to the last byte
-        free = shutil.disk_usage(small_disk).free
-        os.posix_fallocate(stream.fileno(), 0, free)
+    fill_up(small_disk)
     output, errors = runner.communicate(timeout=30)
 
     told = json.loads(output)

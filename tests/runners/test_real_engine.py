@@ -19,6 +19,7 @@ from tests.runners.real_runs import RUNNERS, execute, prepare
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.timeout(600)]
 
+
 def processes_of(out: Path) -> set[int]:
     context = json.loads((out / layout.CONTEXT).read_bytes())
     return processes.carrying(context["execution_id"])

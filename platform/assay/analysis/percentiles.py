@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, norm, t
+from scipy.special import bdtr, bdtrik, ndtri, stdtrit
 
 PERCENTILE_RULE = "nearest_rank"
 CONFIDENCE = 0.95
@@ -53,13 +53,22 @@ def samples_needed(q: float) -> int:
     return math.ceil(round(1 / (1 - q), 9))
 
 
+def _binomial_quantile(share: float, n: int, q: float) -> int:
+    """The smallest k with P(B <= k) >= ``share``, B ~ Binomial(n, q).
+
+    Straight from ``scipy.special``: ``scipy.stats`` would add a second to the start of every reading.
+    """
+    k = max(0, math.ceil(bdtrik(share, n, q)))
+    return k - 1 if k > 0 and bdtr(k - 1, n, q) >= share else k
+
+
 def percentile_interval(ordered: Sequence[float] | Floats, q: float) -> Interval | None:
     """Two order statistics that cover the ``q`` quantile with at least 95 %; None with too few samples."""
     n = len(ordered)
     tail = (1 - CONFIDENCE) / 2
     # X_(l) <= quantile < X_(u) has probability P(l <= B < u) with B ~ Binomial(n, q).
-    low = int(binom.ppf(tail, n, q))
-    high = int(binom.ppf(1 - tail, n, q)) + 1
+    low = _binomial_quantile(tail, n, q)
+    high = _binomial_quantile(1 - tail, n, q) + 1
     if low < 1 or high > n:
         return None
     return Interval(
@@ -144,7 +153,7 @@ def clustered_percentile_interval(
         return None
     deviation = hits - sizes * (hits.sum() / n)
     error = math.sqrt(m / (m - 1) * float(np.sum(deviation**2))) / n
-    reach = float(t.ppf(1 - (1 - CONFIDENCE) / 2, m - 1)) * error
+    reach = float(stdtrit(m - 1, 1 - (1 - CONFIDENCE) / 2)) * error
     # The quantile is one of finitely many shares: half a sample is known no better than that.
     low, high = q - max(reach, 0.5 / n), q + max(reach, 0.5 / n)
     if low <= 0 or high > 1:
@@ -160,7 +169,7 @@ def share_interval(hits: int, of: int) -> Interval | None:
     """Wilson's interval of the share ``hits / of``; None of nothing. Source: E. B. Wilson, JASA 22 (1927)."""
     if of < 1:
         return None
-    z = float(norm.ppf(1 - (1 - CONFIDENCE) / 2))
+    z = float(ndtri(1 - (1 - CONFIDENCE) / 2))
     share = hits / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))

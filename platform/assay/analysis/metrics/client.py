@@ -4,8 +4,7 @@ All of them are differences in the client's own clock domain. What the client sa
 late: it is kept and counted, and no latency is taken from it.
 """
 
-from collections.abc import Sequence
-from itertools import pairwise
+import numpy as np
 
 from assay.analysis.absence import Absent
 from assay.analysis.metrics.rule import seconds
@@ -89,12 +88,13 @@ def tpot_done(attempt: Attempt, record: ServerRecord | None) -> float | Absent:
 
 def chunk_gaps(attempt: Attempt, _: ServerRecord | None) -> list[float] | Absent:
     """Times between consecutive content events as they arrived. Chunks are no tokens."""
-    times: Sequence[int] = attempt.reply.chunk_times_ns
+    times = np.asarray(attempt.reply.chunk_times_ns, dtype=np.int64)
     if attempt.gave_up_ns is not None:
-        times = [t for t in times if t <= attempt.gave_up_ns]
+        times = times[times <= attempt.gave_up_ns]
     if len(times) < 2:
         return Absent(f"{len(times)} content event(s): there is no gap")
-    return [(b - a) / NS_PER_S for a, b in pairwise(times)]
+    gaps: list[float] = (np.diff(times) / NS_PER_S).tolist()
+    return gaps
 
 
 def token_gaps(attempt: Attempt, record: ServerRecord | None) -> list[float] | Absent:
@@ -102,7 +102,10 @@ def token_gaps(attempt: Attempt, record: ServerRecord | None) -> list[float] | A
     gaps = chunk_gaps(attempt, record)
     if isinstance(gaps, Absent):
         return gaps
-    for position, tokens in enumerate(attempt.reply.chunk_tokens, start=1):
+    counts = attempt.reply.chunk_tokens
+    if counts.count(1) == len(counts):
+        return gaps
+    for position, tokens in enumerate(counts, start=1):
         if tokens is None:
             return Absent(f"how many tokens content event {position} carries is unknown")
         if tokens != 1:

@@ -5,12 +5,12 @@ predicted time), and only with enough steps. Each is evidence, in one sentence w
 on the cause.
 """
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-
-from scipy.stats import kendalltau, mannwhitneyu, theilslopes
+from types import ModuleType
 
 from assay.analysis.residual.steps import StepResidual
 
@@ -43,6 +43,11 @@ def patterns(residuals: Sequence[StepResidual]) -> list[Pattern]:
     return [pattern for pattern in found if pattern is not None]
 
 
+def _tests() -> ModuleType:
+    """Loaded at the first test: it takes a second, and most readings have too few steps for one."""
+    return importlib.import_module("scipy.stats")
+
+
 def growth_with_context(batch: int, group: Sequence[StepResidual]) -> Pattern | None:
     """Residual against stored tokens at one batch: Kendall's tau, slope by Theil and Sen.
 
@@ -52,8 +57,8 @@ def growth_with_context(batch: int, group: Sequence[StepResidual]) -> Pattern | 
     if len(group) < FEWEST_STEPS or len(set(stored)) < FEWEST_LEVELS:
         return None
     rest = [r.measured_s - r.predicted_s for r in group]
-    tau, p_value = kendalltau(stored, rest)
-    slope = float(theilslopes(rest, stored).slope)
+    tau, p_value = _tests().kendalltau(stored, rest)
+    slope = float(_tests().theilslopes(rest, stored).slope)
     effect = slope * (max(stored) - min(stored)) / median(r.predicted_s for r in group)
     if not (p_value < SIGNIFICANT and tau > 0 and effect > LARGE):
         return None
@@ -75,7 +80,7 @@ def growth_at_small_batch(residuals: Sequence[StepResidual]) -> Pattern | None:
     if len(residuals) < FEWEST_STEPS or len(set(batches)) < 2:
         return None
     relative = [r.relative for r in residuals]
-    tau, p_value = kendalltau(batches, relative)
+    tau, p_value = _tests().kendalltau(batches, relative)
     small = median(r.relative for r in residuals if r.batch == min(batches))
     large = median(r.relative for r in residuals if r.batch == max(batches))
     if not (p_value < SIGNIFICANT and tau < 0 and small - large > LARGE and small > 0):
@@ -97,7 +102,7 @@ def jump(before: Sequence[StepResidual], after: Sequence[StepResidual]) -> Patte
     if len(before) < FEWEST_PER_GROUP or len(after) < FEWEST_PER_GROUP:
         return None
     one, two = [r.relative for r in before], [r.relative for r in after]
-    p_value = float(mannwhitneyu(two, one, alternative="greater").pvalue)
+    p_value = float(_tests().mannwhitneyu(two, one, alternative="greater").pvalue)
     effect = median(two) - median(one)
     if not (p_value < SIGNIFICANT and effect > LARGE):
         return None

@@ -45,6 +45,9 @@ class TokenCounts(Sequence["int | None"]):
     def __contains__(self, wanted: object) -> bool:
         return bool(self.unknown) if wanted is None else wanted in self.values
 
+    def count(self, wanted: int | None) -> int:
+        return self.unknown if wanted is None else self.values.count(wanted)
+
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 

@@ -59,7 +59,9 @@ class Limits:
 
     level: str
     level_meaning: str
-    grade: GradeDocument | None  # of the client's figures; None in a reading from before there were grades
+    grade: (
+        GradeDocument | None
+    )  # of the client's figures; None in a reading from before there were grades
     identity_missing: list[str] | None  # labels; None while unknown
     gaps: list[GapEntry]
     more_gaps: int
@@ -95,7 +97,9 @@ def overview(head: RunHead) -> Overview:
         figures=_figures(measures),
         ledgers=ledger_summaries(list(LedgerCount.objects.filter(interpretation=reading))),
         reconciliation=document["reconciliation"] if document else None,
-        limits=_limits(head, document, residual_lines(Residual.objects.filter(interpretation=reading))),
+        limits=_limits(
+            head, document, residual_lines(Residual.objects.filter(interpretation=reading))
+        ),
     )
 
 
@@ -119,9 +123,7 @@ def _figures(measures: dict[tuple[str, str], Measure]) -> list[MeasureLine]:
     return [measure_line(measure, figure) for figure, measure in found if measure]
 
 
-def _limits(
-    head: RunHead, document: RunReading | None, residuals: list[ResidualLine]
-) -> Limits:
+def _limits(head: RunHead, document: RunReading | None, residuals: list[ResidualLine]) -> Limits:
     assert head.bundle is not None
     gaps = list(
         GapEntry.objects.filter(interpretation=head.interpretation, state="open").order_by("pk")

@@ -70,7 +70,9 @@ def _origin_ns(head: RunHead) -> int:
 def _captured(folder: Path, attempt_id: str, origin_ns: int) -> list[tuple[int, bytes]]:
     """Times counted from the run's origin, as everything published is."""
     own = pl.scan_parquet(folder / "*.parquet").filter(pl.col("attempt_id") == attempt_id)
-    frame = own.select(pl.col("t_ns") - origin_ns, "data").sort("t_ns", maintain_order=True).collect()
+    frame = (
+        own.select(pl.col("t_ns") - origin_ns, "data").sort("t_ns", maintain_order=True).collect()
+    )
     return frame.rows()
 
 
