@@ -7,6 +7,7 @@ and its derived tables they count from the run's origin (``origins_ns``), so tha
 from typing import Any, TypedDict
 
 from assay.analysis.dependencies import DependencyAccount
+from assay.analysis.memory_layers import LayerReading
 from assay.analysis.task_documents import TaskReading, WorkloadReading
 from assay.analysis.token_counts import CountDisagreement
 from runners.protocol.documents import Gap, IdentityItem
@@ -203,6 +204,7 @@ class RunReading(TypedDict):
     stream_pace: dict[
         str, int
     ]  # place where pace was lost -> attempts; a stream may have lost it at two
+    memory_layers: list[LayerReading]  # where a conversation was remembered, by evidence
     ledger_counts: dict[str, dict[str, int]]  # ledger -> final state -> subjects
     contract: dict[str, Any]  # name, origin (declared | implied), and what it asks
     retries: dict[str, Any]

@@ -27,6 +27,7 @@ from assay.analysis.ledgers.server import sent_again
 from assay.analysis.ledgers.task import PlannedTask, by_task, task_rows
 from assay.analysis.levels import Levels
 from assay.analysis.load_windows import LoadShape, LoadWindow, load_windows
+from assay.analysis.memory_layers import memory_layers
 from assay.analysis.rates import ServiceLevels
 from assay.analysis.reconciliation import reconcile
 from assay.analysis.rejections import rejections
@@ -65,6 +66,7 @@ class RunInputs:
     dependencies: Sequence[DependencyAccount] = ()
     unreadable_lines: int = 0
     origins_ns: Mapping[str, int] = field(default_factory=dict)
+    context_location: str | None = None  # as the workload declares it
     client_error: Mapping[str, Any] = field(default_factory=dict)  # as ``clocks.json`` has it
 
     def sent_on_purpose(self, planned: int | None) -> int | None:
@@ -162,6 +164,7 @@ def run_reading(
         ),
         dependencies=list(inputs.dependencies),
         stream_pace=dict(sorted(gathered.paces.items())),
+        memory_layers=memory_layers(attempts, context_location=inputs.context_location),
         ledger_counts={ledger: dict(counts) for ledger, counts in ends.items()},
         contract=_contract_document(inputs.contract),
         retries=retries_document(observed_retries(attempts)),

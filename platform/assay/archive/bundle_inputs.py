@@ -93,6 +93,12 @@ def client_limited(bundle: Bundle, attempts: Sequence[Attempt]) -> str | None:
     )
 
 
+def context_location(bundle: Bundle) -> str | None:
+    """Where the declaration says that the context of a conversation lives."""
+    workload = (bundle.document(layout.SPEC) or {}).get("workload") or {}
+    return workload.get("context_location")
+
+
 def client_error(bundle: Bundle) -> dict[str, Any]:
     """What the run kept on its client's own error; empty where nothing was."""
     return dict((bundle.document(layout.CLOCKS) or {}).get("client_error") or {})

@@ -166,6 +166,7 @@ def _read_run(source: Bundle, scratch: Path, read: Map) -> RunReading:
             dependencies=dependency_accounts(source, gathered.attempts),
             unreadable_lines=len(source.events_reader.unreadable),
             origins_ns=source.events_reader.origins_ns,
+            context_location=bundle_inputs.context_location(source),
             client_error=bundle_inputs.client_error(source),
         ),
         gathered,

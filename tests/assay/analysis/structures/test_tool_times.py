@@ -37,6 +37,7 @@ def test_without_one_of_the_three_records_a_tool_is_a_serial_segment(
 
 
 @pytest.mark.req("2.08")
+@pytest.mark.forbids
 def test_a_tool_whose_result_the_answer_reads_cannot_be_called_hidden() -> None:
     read_by_answer = replace(BESIDE, consumers=["answer"])
 
