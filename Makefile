@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR)/platform:$(CURDIR)
 WORKERS ?= 2
 SERVE ?= 1
 PYTEST := $(PY) -m pytest -q
-SLOW_MARKS := engine or fault or e2e
+SLOW_MARKS := engine or fault or e2e or slow
 
 .PHONY: help setup setup-dev browser nginx run up worker check lint types imports migrations fmt test \
 	test-unit test-postgres test-slow requirements docs soak bench screenshots clean
@@ -74,13 +74,14 @@ check: lint types imports migrations ## Lint, types, contracts, migrations (a mi
 fmt: setup-dev ## Format and mend what can be mended
 	$(PY) -m ruff check -q --fix . ; $(PY) -m ruff format -q .
 
-test-unit: setup-dev nginx ## Unit and integration tests on SQLite, in parallel (under three minutes)
+test-unit: setup-dev ## Unit and integration tests on SQLite, in parallel (under three minutes)
 	$(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))"
 
 test-postgres: setup-dev ## The database tests again, on a real PostgreSQL
 	ASSAY_TEST_DATABASE=postgresql $(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))" tests/assay
 
 test-slow: setup-dev browser nginx ## Real engine, faults and a real browser
+	$(PYTEST) -n $(WORKERS) -m "slow and not (engine or fault or e2e)"
 	$(PYTEST) -n 1 -m "(engine or fault) and not e2e"
 	$(PYTEST) -n 1 -m e2e # apart: the browser driver keeps an event loop running in its process
 

@@ -14,6 +14,8 @@ from tests.boundary.nginx import Gateway, gateway
 from tests.boundary.paced import Recorded, paced_server, stream
 from tests.runners.load.servers import Exchange
 
+pytestmark = pytest.mark.slow
+
 EVENTS, GAP_S = 30, 0.02
 # About 210 bytes an event: one of these buffers holds four or five.
 SMALL = {"proxy_buffer_size": "1k", "proxy_buffers": "4 1k", "proxy_busy_buffers_size": "2k"}

@@ -21,6 +21,8 @@ from tests.boundary.rpc import Service, ask, rpc_service
 from tests.runners.load.drives import plan_row
 from tests.runners.load.servers import Exchange, plain
 
+pytestmark = pytest.mark.slow
+
 CANCEL_S, HEAD_S = 0.1, 0.6
 SOON_S = 0.3
 

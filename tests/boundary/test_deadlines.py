@@ -8,6 +8,8 @@ import pytest
 from tests.boundary.nginx import grpc_gateway
 from tests.boundary.rpc import ask, rpc_service
 
+pytestmark = pytest.mark.slow
+
 DAY_S = 86_400
 TIMEOUT_S = 0.5
 

@@ -12,6 +12,8 @@ from tests.boundary.paced import Recorded, paced_server, stream
 from tests.runners.load.drives import plan_row
 from tests.runners.load.servers import Exchange
 
+pytestmark = pytest.mark.slow
+
 RETRYING: Mapping[str, str] = {
     "proxy_read_timeout": "300ms",
     # nginx repeats no POST unless it is told to

@@ -15,6 +15,8 @@ from tests.boundary.paced import Pace, Recorded, paced_server, stream
 from tests.boundary.rpc import Service, relaying, rpc_service
 from tests.runners.load.servers import HEAD_CHUNKED, LAST_CHUNK, Exchange, chunk, event, plain
 
+pytestmark = pytest.mark.slow
+
 LATE_HEAD = functools.partial(stream, events=3, gap_s=0.02, before_s=1.0)
 LATE_EVENT = functools.partial(stream, events=3, gap_s=0.02, pause_s=1.0, pause_before=1)
 READ_300 = {"proxy_read_timeout": "300ms"}

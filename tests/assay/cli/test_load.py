@@ -16,6 +16,8 @@ from runners.protocol import manifest
 from tests.runners.load.elsewhere import an_endpoint, of_capacity, served
 from tests.runners.load.servers import plain
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 SHORT = ("--model", "small", "--concurrency", "4", "--requests", "120", "--tokens", "3")
 

@@ -16,6 +16,8 @@ from experiments.errors import Refusal
 from runners.protocol import manifest
 from tests.runners.load.elsewhere import an_endpoint, of_capacity, served
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:

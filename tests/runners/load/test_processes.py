@@ -18,6 +18,8 @@ from tests.runners.engines.openai_endpoint.performed import Performed, ended, pe
 from tests.runners.load.elsewhere import an_endpoint, of_capacity, served
 from tests.runners.load.servers import answers_well
 
+pytestmark = pytest.mark.slow
+
 MS = 1_000_000
 
 

@@ -12,6 +12,8 @@ from tests.runners.load.certificates import self_signed
 from tests.runners.load.elsewhere import an_endpoint, served
 from tests.runners.load.servers import Exchange, answers_well, event, plain
 
+pytestmark = pytest.mark.slow
+
 KEY = "assay-test-key-0123456789"
 
 
