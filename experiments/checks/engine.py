@@ -27,6 +27,10 @@ def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
             "engine.version", engine["version"], "one exact version", "A range or a name can move."
         )
     yield from _environment(engine["environment"], policy)
+    if engine["reuse"] != "fresh":
+        yield _finding(
+            "engine.reuse", engine["reuse"], "fresh", "Every run starts an engine of its own."
+        )
     port = engine["port"]
     if port is not None and not LOWEST_PORT <= port <= HIGHEST_PORT:
         allowed = f"null, or {LOWEST_PORT} to {HIGHEST_PORT}"

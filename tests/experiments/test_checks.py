@@ -456,3 +456,8 @@ def test_a_share_of_cancels_has_its_rule(share: float, rule: Any, field: str) ->
     document = changed(changed(example(), "workload.cancel_share", share), "workload.cancel", rule)
 
     assert [f.field for f in check(document)] == [field]
+
+
+@pytest.mark.forbids
+def test_a_shared_engine_is_refused_since_every_run_starts_its_own() -> None:
+    assert "| fresh |" in findings("engine.reuse", "shared")["engine.reuse"]
