@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from runners.protocol import layout
 from runners.protocol.events import Phase, SessionEvent
+from runners.protocol.host import DISTURBED_CORES
 from runners.protocol.session_log import read
 
-DISTURBED_CORES = 0.2
 HOST = "host"
 _NS_PER_S = 1_000_000_000
 _STEAL = "cpu_steal_s"

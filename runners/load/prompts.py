@@ -61,9 +61,7 @@ def from_content(content: str, *, endpoint: str, encoder: InputEncoder) -> Promp
     """The prompt that sends ``content``: the text itself in a completion, else one user message."""
     if endpoint == COMPLETIONS:
         return Prompt(messages=content, expanded=content, token_ids=tuple(encoder.encode(content)))
-    messages = [{"role": "user", "content": content}]
-    expanded = encoder.render(messages)
-    return Prompt(messages=messages, expanded=expanded, token_ids=tuple(encoder.encode(expanded)))
+    return from_messages([{"role": "user", "content": content}], encoder=encoder)
 
 
 def from_messages(messages: Sequence[Mapping[str, Any]], *, encoder: InputEncoder) -> Prompt:

@@ -40,7 +40,6 @@ EVENTS_PER_S = 10_000  # well below what the mock can write on one busy core
 FIRST_S = 0.05
 SHORTEST_INTERVAL_S = 0.02
 PATIENCE_S = 30.0
-DISTURBED_CORES = 0.2
 _ROOT = Path(__file__).resolve().parents[2]
 _ONE_SECOND_NS = 1_000_000_000
 
@@ -136,7 +135,7 @@ async def _measure(streams: int, server_cores: Sequence[int]) -> dict[str, Any]:
         "loop_lag": dict(report.loop_lag),
         "cpu_s": own_s,
         "others_cores": others,
-        "disturbed": None if others is None else others > DISTURBED_CORES,
+        "disturbed": None if others is None else others > host.DISTURBED_CORES,
         "client_version": client_version(),
         "host": host.fingerprint(host.describe()),
         "measured_unix_s": math.floor(time.time()),

@@ -12,7 +12,7 @@ from typing import Any
 
 from runners.load.additions import with_additions
 from runners.load.part import AnyPrompt, Part, UncountedPrompt
-from runners.load.prompts import InputEncoder, Prompt, PromptWriter
+from runners.load.prompts import InputEncoder, Prompt, PromptWriter, from_messages
 from runners.protocol.events import Step
 from runners.protocol.manifest import canonical
 
@@ -36,9 +36,7 @@ class Source:
 
     def counted(self, messages: Sequence[Mapping[str, Any]]) -> Prompt:
         """The prompt of whole messages, counted by template and tokenizer."""
-        expanded = self.encoder.render(messages)
-        ids = tuple(self.encoder.encode(expanded))
-        return Prompt(messages=list(messages), expanded=expanded, token_ids=ids)
+        return from_messages(messages, encoder=self.encoder)
 
 
 def parts(document: Mapping[str, Any], source: Source) -> Iterator[Part]:

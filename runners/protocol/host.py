@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 
 from runners.protocol.manifest import canonical
 
+DISTURBED_CORES = 0.2  # used by others: beyond it, what is measured here counts as disturbed
 _CPUINFO = Path("/proc/cpuinfo")
 _MEMINFO = Path("/proc/meminfo")
 _STAT = Path("/proc/stat")

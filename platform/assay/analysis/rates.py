@@ -199,16 +199,22 @@ def throughputs(
     for rule, unit, population in rules:
         is_output = rule.startswith("throughput.output_tokens")
         n, value = _rate(rule, output if is_output else attempts, window)
-        named = Scope(
-            population=f"{population}, {scope.population}{left_out if is_output else ''}",
-            denominator="window" if isinstance(window, Absent) else f"window: {window.chosen}",
-            perspective="client",
-            clock_domain=scope.clock_domain,
-            limited_by=scope.limited_by,
-        )
+        said = f"{population}, {scope.population}{left_out if is_output else ''}"
+        named = in_window(window, said, scope)
         statistic = "mean" if rule == "in_flight" else "rate"
         found.append(aggregate(rule, statistic, unit, value, n=n, of=len(attempts), scope=named))
     return found
+
+
+def in_window(window: Window | Absent, population: str, scope: Scope) -> Scope:
+    """The scope of a rate: what it is of, and the window that it is divided by."""
+    return Scope(
+        population=population,
+        denominator="window" if isinstance(window, Absent) else f"window: {window.chosen}",
+        perspective="client",
+        clock_domain=scope.clock_domain,
+        limited_by=scope.limited_by,
+    )
 
 
 def _rate(

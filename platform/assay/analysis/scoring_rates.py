@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from assay.analysis.absence import Absent
 from assay.analysis.aggregates import Scope, aggregate
 from assay.analysis.documents import Aggregate
+from assay.analysis.rates import in_window
 from assay.analysis.window import Window, mean_in_flight, tokens_of_completed
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
@@ -27,13 +28,7 @@ def scoring_throughputs(
     found = []
     for rule, unit, population in rules:
         n, value = _rate(rule, attempts, window)
-        named = Scope(
-            population=f"{population}, {scope.population}",
-            denominator="window" if isinstance(window, Absent) else f"window: {window.chosen}",
-            perspective="client",
-            clock_domain=scope.clock_domain,
-            limited_by=scope.limited_by,
-        )
+        named = in_window(window, f"{population}, {scope.population}", scope)
         statistic = "mean" if rule == "in_flight" else "rate"
         found.append(aggregate(rule, statistic, unit, value, n=n, of=len(attempts), scope=named))
     return found
