@@ -6,10 +6,11 @@ from assay.analysis.absence import Absent
 from assay.analysis.metrics.client import tpot_last_token
 from assay.analysis.perfmodel import laws
 from assay.analysis.perfmodel.bounds import kernel_sum_estimate_s, time_bound
+from assay.analysis.perfmodel.operators import Operator, decode_sequences
 from assay.analysis.perfmodel.precision import plain
+from assay.analysis.perfmodel.quantization.weight_formats import uniform
 from assay.analysis.perfmodel.structure import Structure
-from assay.analysis.perfmodel.weights import uniform
-from assay.analysis.perfmodel.work import Operator, decode_sequences, step_operators
+from assay.analysis.perfmodel.work import step_operators
 from assay.analysis.wire.attempt import Attempt
 from tests.assay.analysis import streams
 from tests.assay.analysis.perfmodel.structures import REFERENCE_7B

@@ -1,13 +1,11 @@
 """Chapter 2 of the source: work, state and traffic of a decoder."""
 
-from dataclasses import replace
-
 import pytest
 
 from assay.analysis.perfmodel import laws
 from assay.analysis.perfmodel.bounds import time_bound
 from assay.analysis.perfmodel.state import kv_bytes_per_token, state_classes
-from tests.assay.analysis.perfmodel.structures import QWEN_7B, REFERENCE_7B
+from tests.assay.analysis.perfmodel.structures import QWEN_7B, REFERENCE_7B, reference_7b
 from tests.golden.book import Example
 
 
@@ -102,7 +100,7 @@ def test_state_bytes_of_the_reference_model() -> None:
 def test_state_follows_the_number_of_kv_heads() -> None:
     example = Example("ch2.4.1-gqa-vs-mqa")
     by_heads = {
-        h_kv: kv_bytes_per_token(replace(REFERENCE_7B, h_kv=h_kv), kv_dtype="bfloat16")
+        h_kv: kv_bytes_per_token(reference_7b(h_kv=h_kv), kv_dtype="bfloat16")
         for h_kv in (1, 8, 32)
     }
 
@@ -121,7 +119,7 @@ def test_a_named_model_has_its_own_state() -> None:
     (kept,) = state_classes(QWEN_7B, kv_dtype="bfloat16")
 
     example.expect(
-        d_head_check=QWEN_7B.d_model // QWEN_7B.h,
+        d_head_check=QWEN_7B.d_model // 28,
         bytes_per_token=kept.bytes_per_token,
         kib_per_token=kept.bytes_per_token / 1024,
         seq_mib=kept.resident_bytes(example["S"]) / 2**20,

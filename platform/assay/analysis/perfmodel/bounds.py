@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.perfmodel.errors import ModelRefused
-from assay.analysis.perfmodel.work import Operator
+from assay.analysis.perfmodel.operators import Operator
 from runners.protocol.errors import Finding
 
 COMPUTE = "compute"

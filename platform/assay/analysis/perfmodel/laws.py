@@ -4,6 +4,7 @@ They are algebra on stated assumptions, good for checks and for talking about or
 measured switch-over or a promise.
 """
 
+from fractions import Fraction
 from math import ceil
 
 from assay.analysis.perfmodel.errors import ModelRefused
@@ -147,12 +148,12 @@ def sequence_rate(*, step_s: float) -> float:
     return 1 / step_s
 
 
-def untouched_share(*, experts: int, chosen: int, tokens: int) -> float:
+def untouched_share(*, experts: int, chosen: int | Fraction, tokens: int) -> float:
     """(1 - k / E)^B: chance that an expert is chosen by no token, if routing is independent and uniform."""
-    return (1 - chosen / experts) ** tokens
+    return float(1 - chosen / experts) ** tokens
 
 
-def expected_experts(*, experts: int, chosen: int, tokens: int) -> float:
+def expected_experts(*, experts: int, chosen: int | Fraction, tokens: int) -> float:
     """E (1 - (1 - k / E)^B): expected union of experts that one layer reads for B tokens of one step.
 
     Labelled *independent uniform routing*: real routing is skewed and touches fewer. Source: section 10.6.

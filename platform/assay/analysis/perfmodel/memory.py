@@ -1,4 +1,4 @@
-"""Memory budget of one device for one stated load, by item and by phase.
+"""Memory budget of one device for one stated load, by item.
 
 Items that the model cannot know from a configuration (workspace, runtime context, graphs) are null unless
 given. Fitting says nothing about a stable service, and a thin margin is no proof that it cannot fit.
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from assay.analysis.perfmodel.errors import ModelRefused
 from runners.protocol.errors import Finding
-
-PHASES = ("load", "warm_up", "steady")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,18 +73,6 @@ def sequences_that_fit(
     """Upper limit of sequences whose state fits beside the weights; 0 if the weights alone do not fit."""
     room = device_bytes - weights_bytes - further_bytes
     return max(0, room // bytes_per_sequence)
-
-
-def phase_budget(*, weights_bytes: int, state_bytes: int) -> dict[str, dict[str, int | None]]:
-    """Expected allocated bytes by phase; reserved and device columns stay empty until evidence fills them."""
-    allocated = {
-        "load": weights_bytes,
-        "warm_up": weights_bytes + state_bytes,
-        "steady": weights_bytes + state_bytes,
-    }
-    return {
-        phase: {"allocated": allocated[phase], "reserved": None, "device": None} for phase in PHASES
-    }
 
 
 def _verdict(needed: int, with_margin: int, device_bytes: int | None) -> str:

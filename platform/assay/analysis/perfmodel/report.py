@@ -1,249 +1,199 @@
-"""What a configuration alone says: parameters, state, weights, one decode step, one prompt, the budget.
+"""What a configuration alone says: parameters, state, weights, one decode step, one prompt, memory, layouts.
 
 The answer of ``assay predict``; field names are stable (docs/performance-model.md). Missing is null beside a
-reason in ``assumptions``.
+reason in ``assumptions`` or in the field beside it.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-from assay.analysis.perfmodel.bounds import Bound, step_bound
-from assay.analysis.perfmodel.errors import ModelRefused
-from assay.analysis.perfmodel.laws import kv_crossover_tokens
-from assay.analysis.perfmodel.memory import memory_budget, phase_budget, sequences_that_fit
-from assay.analysis.perfmodel.precision import dtype_bytes
-from assay.analysis.perfmodel.quantization import Declared
-from assay.analysis.perfmodel.state import kv_bytes_per_token, state_classes
+from assay.analysis.perfmodel.answer.asked import Asked
+from assay.analysis.perfmodel.answer.evidence_answer import (
+    format_records,
+    ledger_entries,
+    open_hypotheses,
+)
+from assay.analysis.perfmodel.answer.experts_lists import experts_lists
+from assay.analysis.perfmodel.answer.limits import kv_crossover, ridge_batch
+from assay.analysis.perfmodel.answer.memory_answer import memory_answer
+from assay.analysis.perfmodel.answer.parallel_answer import parallel_answer
+from assay.analysis.perfmodel.answer.step_tables import (
+    AMDAHL_ASSUMPTIONS,
+    layer_rows,
+    operator_rows,
+    work_totals,
+)
+from assay.analysis.perfmodel.answer.sweep import decode_sweep, roofline
+from assay.analysis.perfmodel.ledger import state_ledger, structure_table
+from assay.analysis.perfmodel.operators import Operator, prompt_chunks
+from assay.analysis.perfmodel.quantization.declared import Declared
+from assay.analysis.perfmodel.roofs import DeviceRoofs
+from assay.analysis.perfmodel.state import StateClass, state_classes
 from assay.analysis.perfmodel.structure import Structure
 from assay.analysis.perfmodel.weights import (
     ParameterCounts,
     count_parameters,
-    step_weight_bytes,
     weight_bytes,
+    weight_bytes_by_format,
 )
-from assay.analysis.perfmodel.work import (
-    NOT_COUNTED,
-    Operator,
-    SequenceStep,
-    decode_sequences,
-    step_operators,
-    total_bytes,
-    total_executed_flops,
-    total_useful_flops,
-)
-from runners.protocol.errors import Finding
-
-MAX_BATCH = 100_000  # each sequence is counted by itself
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceRoofs:
-    """Roofs and size of a device, with a label for each figure's source; None where it is not known."""
-
-    name: str
-    flops_per_s: float
-    bandwidth_bytes_per_s: float
-    memory_level: str
-    memory_bytes: int | None
-    sources: tuple[str, ...]
+from assay.analysis.perfmodel.work import NOT_COUNTED, PreparedModel, prepare
 
 
 def predict(
     structure: Structure,
     declared: Declared,
+    asked: Asked,
     *,
-    batch: int,
-    context: int,
-    compute_dtype: str,
     roofs: DeviceRoofs | None,
 ) -> dict[str, Any]:
-    """The whole answer for one model, one device (or none), one batch and one context.
+    """The whole answer for one model, one kind of device (or none) and one load.
 
-    ``context`` tokens are stored per sequence before the decode step; the prompt has as many. One replica, no
-    block rounding, no draft layers or towers.
+    ``context`` tokens are stored per sequence before the decode step; the prompt has as many. Figures
+    outside ``parallel`` are of one device that holds the whole model. No block rounding, no draft layers
+    or towers.
     """
-    _check(structure, batch=batch, context=context)
-    counts = count_parameters(structure)
-    stored = weight_bytes(structure, declared.weights)
-    per_token = kv_bytes_per_token(structure, kv_dtype=declared.kv_dtype)
-    decode = _operators(
-        structure, declared, decode_sequences(batch=batch, context=context), compute_dtype, batch
+    asked.check(structure)
+    prepared = prepare(
+        structure,
+        formats=declared.weights,
+        kv_dtype=declared.kv_dtype,
+        activation_dtype=declared.model_dtype,
     )
-    prompt = _operators(
-        structure, declared, [SequenceStep(new=context, stored=0)] * batch, compute_dtype, batch
-    )
+    classes = state_classes(structure, kv_dtype=declared.kv_dtype)
+    decode = _decode(prepared, classes, asked, roofs)
+    prefill = _prefill(prepared, asked, roofs)
+    place = f"device memory ({roofs.memory_level})" if roofs else "device memory"
     return {
-        "parameters": _parameters(counts),
-        "structure": {
-            "family": structure.family,
-            "layers": structure.layers,
-            "kinds": {structure.attention_kind: structure.layers},
-            "h": structure.h,
-            "h_kv": structure.h_kv,
-            "d_head": structure.d_head,
+        "parameters": _parameters(count_parameters(structure)),
+        "structure": structure_table(structure),
+        "state": {
+            **state_ledger(structure, declared, context=asked.context),
+            **ledger_entries(classes, tokens=asked.context, place=place),
         },
-        "state": _state(structure, declared, context=context),
-        "weights": {
-            "bytes": stored,
-            "bits_per_parameter": 8 * stored / counts.total,
-            "format": declared.weights.label,
-            "read_per_decode_step_bytes": step_weight_bytes(
-                structure, declared.weights, rows=batch
-            ),
-        },
-        "decode": {
-            "batch": batch,
-            "context_tokens": context,
-            **_work(decode, roofs),
-            "kv_crossover_tokens": kv_crossover_tokens(
-                weight_bytes=step_weight_bytes(structure, declared.weights, rows=batch),
-                layers=structure.layers,
-                batch=batch,
-                kv_width=structure.kv_width,
-                kv_element_bytes=dtype_bytes(declared.kv_dtype, field="kv-dtype"),
-            ),
-        },
-        "prefill": {"batch": batch, "tokens": context, **_work(prompt, roofs)},
-        "memory": _memory(stored, batch * context * per_token, context * per_token, roofs),
+        "weights": _weights(structure, declared, decode),
+        "precisions": declared.precisions(),
+        "formats": format_records(declared),
+        "decode": decode,
+        "prefill": prefill,
+        "experts": experts_lists(
+            structure,
+            declared.weights,
+            rows=asked.batch,
+            element_bytes=prepared.activation_width,
+            layout=asked.layout,
+            experts_touched=asked.experts_touched,
+        ),
+        "memory": _memory(structure, declared, classes, asked, roofs),
+        "parallel": parallel_answer(
+            structure,
+            asked,
+            formats=declared.weights,
+            kv_dtype=declared.kv_dtype,
+            activation_dtype=declared.model_dtype,
+            roofs=roofs,
+        ),
+        "sweep": decode_sweep(
+            prepared,
+            batches=asked.batches,
+            contexts=asked.sweep_contexts(structure),
+            roofs=roofs,
+        ),
+        "hypotheses": open_hypotheses(
+            decode_bound_by=decode["bound_by"], prefill_bound_by=prefill["bound_by"]
+        ),
         "device": _device(roofs),
         "assumptions": _assumptions(structure, declared, roofs),
         "not_modelled": [*structure.not_modelled, *NOT_COUNTED],
     }
 
 
-def _check(structure: Structure, *, batch: int, context: int) -> None:
-    for field, value in (("batch", batch), ("context", context)):
-        if value < 1:
-            raise _refused(field, value, "at least 1")
-    if batch > MAX_BATCH:
-        raise _refused("batch", batch, f"at most {MAX_BATCH}")
-    if structure.max_length is not None and context > structure.max_length:
-        raise _refused(
-            "context", context, f"at most {structure.max_length} tokens, the model's own"
-        )
-
-
-def _operators(
-    structure: Structure,
-    declared: Declared,
-    sequences: list[SequenceStep],
-    compute_dtype: str,
-    batch: int,
-) -> list[Operator]:
-    return step_operators(
-        structure,
-        sequences,
-        formats=declared.weights,
-        kv_dtype=declared.kv_dtype,
-        activation_dtype=compute_dtype,
-        sampled=batch,
-    )
-
-
 def _parameters(counts: ParameterCounts) -> dict[str, Any]:
-    """A dense model runs all its parameters for each token; what "active" leaves out is named."""
+    """What one token runs through; what "active" leaves out is named."""
     return {
         "total": counts.total,
-        "active": counts.total,
+        "active": counts.active_all,
         "active_definitions": {
-            "active_all": counts.total,
-            "active_without_input_embedding": counts.without_input_embedding,
-            "active_without_both_embeddings": counts.without_both_embeddings,
+            "active_all": counts.active_all,
+            "active_without_input_embedding": counts.active_without_input_embedding,
+            "active_without_both_embeddings": counts.active_without_both_embeddings,
         },
+        "per_routed_expert": counts.per_routed_expert,
     }
 
 
-def _state(structure: Structure, declared: Declared, *, context: int) -> dict[str, Any]:
-    classes = state_classes(structure, kv_dtype=declared.kv_dtype)
+def _weights(structure: Structure, declared: Declared, decode: dict[str, Any]) -> dict[str, Any]:
+    executed = weight_bytes(structure, declared.weights)
+    stored = None if declared.stored is None else weight_bytes(structure, declared.stored)
     return {
-        "bytes_per_token": sum(c.bytes_per_token for c in classes if c.cap_tokens is None),
-        "constant_bytes_per_sequence": sum(c.constant_bytes for c in classes),
-        "bytes_at_context": sum(c.resident_bytes(context) for c in classes),
-        "dtype": declared.kv_dtype,
-        "dtype_source": declared.kv_source,
-        "by_class": [
-            {
-                "class": c.kind,
-                "layers": c.layers,
-                "bytes_per_token": c.bytes_per_token,
-                "cap_tokens": c.cap_tokens,
-                "constant_bytes": c.constant_bytes,
-                "in_total": True,
-                "alternatives": [],
-                "growth": c.growth,
-                "read_bytes_at_context": c.read_bytes(context),
-                "update_flops_at_context": c.update_flops(context + 1),
-            }
-            for c in classes
-        ],
-        "columns": {
-            "logical_bytes": sum(c.resident_bytes(context) for c in classes),
-            "backend_layout_bytes": None,
-            "measured_allocation_bytes": None,
-        },
+        "bytes": executed,
+        "bits_per_parameter": 8 * executed / count_parameters(structure).total,
+        "format": declared.weights.label,
+        "bytes_by_format": weight_bytes_by_format(structure, declared.weights),
+        "stored_bytes": stored,
+        "read_per_decode_step_bytes": decode["bytes_by"]["weights"],
     }
 
 
-def _work(operators: list[Operator], roofs: DeviceRoofs | None) -> dict[str, Any]:
-    flops, size = total_useful_flops(operators), total_bytes(operators)
-    bound = _bound(operators, roofs)
-    return {
-        "flops": flops,
-        "flops_executed": total_executed_flops(operators),
-        "bytes": size,
-        "bytes_by": {
-            "weights": sum(o.weight_bytes for o in operators),
-            "kv_read": sum(o.state_read_bytes for o in operators),
-            "kv_write": sum(o.state_write_bytes for o in operators),
-        },
-        "activation_bytes": sum(o.activation_bytes for o in operators),
-        "intensity_flops_per_byte": flops / size,
-        "bound_s": bound.seconds if bound else None,
-        "bound_by": bound.bound_by if bound else None,
-        "compute_s": bound.compute_s if bound else None,
-        "memory_s": bound.memory_s if bound else None,
-        "memory_level": roofs.memory_level if roofs else None,
-    }
-
-
-def _bound(operators: list[Operator], roofs: DeviceRoofs | None) -> Bound | None:
-    if roofs is None:
-        return None
-    return step_bound(
-        operators,
-        peak_flops_per_s=roofs.flops_per_s,
-        bandwidth_bytes_per_s=roofs.bandwidth_bytes_per_s,
-        memory_level=roofs.memory_level,
+def _decode(
+    prepared: PreparedModel, classes: list[StateClass], asked: Asked, roofs: DeviceRoofs | None
+) -> dict[str, Any]:
+    load = prepared.decode_load(
+        batch=asked.batch, context=asked.context, experts_touched=asked.experts_touched
     )
+    operators = prepared.operators(load, sampled=asked.batch)
+    return {
+        "batch": asked.batch,
+        "context_tokens": asked.context,
+        **work_totals([operators], roofs),
+        "kv_crossover_tokens": kv_crossover(operators, classes, batch=asked.batch),
+        "ridge": ridge_batch(prepared, roofs) if roofs else None,
+        "operators": operator_rows(operators, roofs),
+        "layers": layer_rows(prepared.by_kind(load), roofs),
+        "amdahl_assumptions": list(AMDAHL_ASSUMPTIONS),
+        "roofline": roofline(operators, roofs),
+    }
+
+
+def _prefill(prepared: PreparedModel, asked: Asked, roofs: DeviceRoofs | None) -> dict[str, Any]:
+    """All prompts side by side; only the last chunk samples. Work runs on un-reused tokens."""
+    chunks = prompt_chunks(
+        tokens=asked.context, reused=asked.reused_tokens, chunk=asked.chunk_tokens
+    )
+    steps: list[list[Operator]] = []
+    for number, chunk in enumerate(chunks, 1):
+        load = prepared.load_of([(chunk, asked.batch)], experts_touched=None)
+        sampled = asked.batch if number == len(chunks) else 0
+        steps.append(prepared.operators(load, sampled=sampled))
+    return {
+        "batch": asked.batch,
+        "tokens": asked.context,
+        "reused_tokens": asked.reused_tokens,
+        "unreused_tokens": asked.context - asked.reused_tokens,
+        "chunk_tokens": asked.chunk_tokens,
+        "steps": len(steps),
+        **work_totals(steps, roofs),
+        "operators": operator_rows(steps[-1], roofs),
+        "operators_of": "the last step",
+    }
 
 
 def _memory(
-    weights: int, state: int, per_sequence: int, roofs: DeviceRoofs | None
+    structure: Structure,
+    declared: Declared,
+    classes: list[StateClass],
+    asked: Asked,
+    roofs: DeviceRoofs | None,
 ) -> dict[str, Any]:
-    """Weights and state of this load; workspace and runtime are unknown, so no margin is taken."""
-    size = roofs.memory_bytes if roofs else None
-    budget = memory_budget(
-        weights_bytes=weights, state_bytes=state, further_bytes={}, margin=1.0, device_bytes=size
+    per_sequence = sum(each.resident_bytes(asked.context) for each in classes)
+    growing = sum(each.bytes_per_token for each in classes if each.growth == "linear")
+    return memory_answer(
+        weight_bytes=weight_bytes(structure, declared.weights),
+        state_bytes=asked.batch * per_sequence,
+        per_sequence=per_sequence,
+        per_token=growing,
+        device_bytes=roofs.memory_bytes if roofs else None,
+        engine=asked.engine,
+        way_back=asked.way_back,
     )
-    return {
-        "weights_bytes": weights,
-        "state_bytes": state,
-        "further_bytes": None,
-        "known_bytes": budget.known_bytes,
-        "device_bytes": size,
-        "headroom_bytes": budget.headroom_bytes,
-        "fits": budget.fits,
-        "sequences_that_fit": None
-        if size is None
-        else sequences_that_fit(
-            device_bytes=size,
-            weights_bytes=weights,
-            further_bytes=0,
-            bytes_per_sequence=per_sequence,
-        ),
-        "unknown": list(budget.unknown),
-        "phases": phase_budget(weights_bytes=weights, state_bytes=state),
-    }
 
 
 def _device(roofs: DeviceRoofs | None) -> dict[str, Any] | None:
@@ -253,6 +203,7 @@ def _device(roofs: DeviceRoofs | None) -> dict[str, Any] | None:
         "name": roofs.name,
         "flops_per_s": roofs.flops_per_s,
         "bandwidth_bytes_per_s": roofs.bandwidth_bytes_per_s,
+        "ridge_flops_per_byte": roofs.ridge,
         "memory_level": roofs.memory_level,
         "memory_bytes": roofs.memory_bytes,
         "sources": list(roofs.sources),
@@ -280,9 +231,3 @@ def _assumptions(structure: Structure, declared: Declared, roofs: DeviceRoofs | 
         "state: one sequence on one replica, logical bytes, no block rounding",
         "memory: workspace and runtime are not in the sum; that weights fit does not make a service stable",
     ]
-
-
-def _refused(field: str, seen: object, allowed: str) -> ModelRefused:
-    return ModelRefused(
-        Finding(field=field, seen=str(seen), allowed=allowed, remedy="Correct the value.")
-    )

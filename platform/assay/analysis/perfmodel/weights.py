@@ -1,145 +1,107 @@
-"""Weights: every matrix and vector by name, their parameters, and their bytes as stored or as executed.
+"""Weights: every tensor of the model, their parameters, and their bytes as stored or as executed.
 
-Parameters of one layer: q, k, v, o projections, gate, up, down, two norms (and per-head q/k norms, biases);
-outside: embedding V x d, final norm, and the output head unless it is tied to the embedding.
+The embedding comes first, then the layers' tensors (equal ones of several layers together), what lies around
+the layers, and the output head unless it is tied to the embedding.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import ceil
 
-from assay.analysis.perfmodel.precision import StoredFormat
+from assay.analysis.perfmodel.quantization.weight_formats import WeightFormats
 from assay.analysis.perfmodel.structure import Structure
+from assay.analysis.perfmodel.tensors import PlacedTensor, Tensor, TensorKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightGroup:
-    """``count`` equal tensors of ``rows`` x ``columns``; a vector has one row. ``matmul``: a projection."""
-
-    name: str
-    rows: int
-    columns: int
-    count: int
-    matmul: bool
-
-    @property
-    def parameters(self) -> int:
-        return self.rows * self.columns * self.count
-
-
-def weight_groups(structure: Structure) -> list[WeightGroup]:
-    """All tensors of the model, the tied embedding once (named ``embedding``)."""
-    s, layers = structure, structure.layers
-    groups = [_group("embedding", s.vocabulary, s.d_model, 1, matmul=False)]
-    projections = [
-        ("q_proj", s.q_width, s.d_model, s.qkv_bias),
-        ("k_proj", s.kv_width, s.d_model, s.qkv_bias),
-        ("v_proj", s.kv_width, s.d_model, s.qkv_bias),
-        ("o_proj", s.d_model, s.q_width, s.output_bias),
-        *([("gate_proj", s.d_ff, s.d_model, s.mlp_bias)] if s.gated else []),
-        ("up_proj", s.d_ff, s.d_model, s.mlp_bias),
-        ("down_proj", s.d_model, s.d_ff, s.mlp_bias),
+def placed_tensors(structure: Structure) -> list[PlacedTensor]:
+    """All tensors of the model, each once with the layers that have it; a tied head is the embedding."""
+    layers: dict[Tensor, list[int]] = {}
+    for kind in structure.layer_kinds:
+        for tensor in kind.layer.tensors(structure.d_model):
+            layers.setdefault(tensor, []).extend(kind.positions)
+    inside = [PlacedTensor(tensor=tensor, layers=tuple(found)) for tensor, found in layers.items()]
+    around = [*structure.outer, *(() if structure.tied else (structure.head,))]
+    return [
+        PlacedTensor(tensor=structure.embedding),
+        *inside,
+        *(PlacedTensor(tensor=tensor) for tensor in around),
     ]
-    for name, rows, columns, bias in projections:
-        groups.append(_group(name, rows, columns, layers, matmul=True))
-        if bias:
-            groups.append(_group(f"{name}.bias", 1, rows, layers, matmul=False))
-    groups.append(_group("norm", 1, s.d_model, 2 * layers, matmul=False))
-    if s.qk_norm:
-        groups.append(_group("qk_norm", 1, s.d_head, 2 * layers, matmul=False))
-    groups.append(_group("final_norm", 1, s.d_model, 1, matmul=False))
-    if not s.tied:
-        groups.append(_group("lm_head", s.vocabulary, s.d_model, 1, matmul=True))
-    return groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterCounts:
-    """Total, and what "active" may mean: all, without the input embedding, without both embeddings.
+    """All parameters, and those that one token runs through ("active") in the three senses in use.
 
-    A tied matrix is the output head, so that ``without_input_embedding`` equals the total then.
+    Active: all but the experts not chosen; of these, without the input embedding (and other tables of which a
+    token reads one row, such as learned positions), and without the output head's matrix too. A tied matrix
+    is the output head and stays in until then. ``without_*`` are the same of the total.
     """
 
     total: int
     without_input_embedding: int
     without_both_embeddings: int
+    active_all: int
+    active_without_input_embedding: int
+    active_without_both_embeddings: int
+    per_routed_expert: int | None
 
 
 def count_parameters(structure: Structure) -> ParameterCounts:
-    """Parameters of the text model; no quantization scales."""
-    total = sum(group.parameters for group in weight_groups(structure))
-    table = structure.vocabulary * structure.d_model
+    """Parameters of the text model; no quantization scales, no draft layers, no towers."""
+    placed = placed_tensors(structure)
+    total = sum(each.parameters for each in placed)
+    active = sum(each.active_parameters for each in placed)
+    looked_up = sum(each.parameters for each in _looked_up(structure))
+    products = structure.embedding.elements  # the head's matrix, tied or not
     return ParameterCounts(
         total=total,
-        without_input_embedding=total if structure.tied else total - table,
-        without_both_embeddings=total - (1 if structure.tied else 2) * table,
-    )
-
-
-def group_bytes(group: WeightGroup, stored: StoredFormat) -> int:
-    """Bytes of a group: elements x bits, plus scales per block along the columns (blocks never wrap)."""
-    elements = group.rows * group.columns
-    blocks = group.rows * ceil(group.columns / stored.block)
-    metadata = blocks * (stored.scale_bits + stored.offset_bits) if stored.block > 1 else 0
-    return group.count * (ceil(elements * stored.bits / 8) + metadata // 8)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightFormats:
-    """Which stored format each weight group has.
-
-    ``extra_bytes`` are further bytes of a group: indices, scales of tensors or tiles. ``kept`` is how many
-    of its tensors stay in ``rest`` because the configuration excludes them.
-    """
-
-    of: Callable[[WeightGroup], StoredFormat]
-    extra_bytes: Callable[[WeightGroup], int]
-    label: str
-    rest: StoredFormat
-    kept: Callable[[WeightGroup], int]
-
-    def bytes_of(self, group: WeightGroup) -> int:
-        kept = self.kept(group)
-        converted = replace(group, count=group.count - kept)
-        size = group_bytes(converted, self.of(group)) + self.extra_bytes(converted)
-        return size + group_bytes(replace(group, count=kept), self.rest)
-
-
-def uniform(stored: StoredFormat) -> WeightFormats:
-    """Every tensor in one format without extras, as a dequantizing engine executes them."""
-    return by_group(lambda _: stored, label=stored.name)
-
-
-def by_group(of: Callable[[WeightGroup], StoredFormat], *, label: str) -> WeightFormats:
-    """A format for each group, nothing excluded, no extras."""
-    return WeightFormats(
-        of=of,
-        extra_bytes=lambda _: 0,
-        label=label,
-        rest=StoredFormat(name="none", bits=0),
-        kept=lambda _: 0,
+        without_input_embedding=total - looked_up,
+        without_both_embeddings=total - looked_up - products,
+        active_all=active,
+        active_without_input_embedding=active - looked_up,
+        active_without_both_embeddings=active - looked_up - products,
+        per_routed_expert=_per_routed_expert(structure),
     )
 
 
 def weight_bytes(structure: Structure, formats: WeightFormats) -> int:
     """Bytes of all weights, a tied embedding once."""
-    return sum(formats.bytes_of(group) for group in weight_groups(structure))
+    return sum(formats.bytes_of(placed) for placed in placed_tensors(structure))
+
+
+def weight_bytes_by_format(structure: Structure, formats: WeightFormats) -> dict[str, int]:
+    """Bytes of all weights by the format they have: what a declaration excludes shows here."""
+    found: dict[str, int] = {}
+    for placed in placed_tensors(structure):
+        for name, size in formats.bytes_by_format(placed).items():
+            found[name] = found.get(name, 0) + size
+    return found
 
 
 def step_weight_bytes(structure: Structure, formats: WeightFormats, *, rows: int) -> int:
-    """Weight bytes that one step reads from memory at least once.
+    """Weight bytes that one step reads from memory at least once, all experts included.
 
-    All tensors but an untied input embedding, of which only the looked-up rows are read (``rows`` tokens, at
-    most the vocabulary); a tied one is read whole as the output head. Assumes every weight is read exactly
-    once in the step, without reuse from the step before.
+    All tensors but tables, of which only the looked-up rows are read (``rows`` tokens, at most the table's);
+    a tied embedding is read whole as the output head. Assumes every weight is read exactly once in the step,
+    without reuse from the step before.
     """
-    groups = {group.name: group for group in weight_groups(structure)}
-    total = sum(formats.bytes_of(g) for g in groups.values())
-    if structure.tied:
-        return total
-    table = formats.bytes_of(groups["embedding"])
-    return total - table + table * min(rows, structure.vocabulary) // structure.vocabulary
+    total = weight_bytes(structure, formats)
+    for placed in _looked_up(structure):
+        table, height = formats.bytes_of(placed), placed.tensor.rows
+        total -= table - table * min(rows, height) // height
+    return total
 
 
-def _group(name: str, rows: int, columns: int, count: int, *, matmul: bool) -> WeightGroup:
-    return WeightGroup(name=name, rows=rows, columns=columns, count=count, matmul=matmul)
+def _looked_up(structure: Structure) -> list[PlacedTensor]:
+    """Tables that are read by rows only: all but a tied embedding."""
+    tables = [t for t in structure.outer if t.kind is TensorKind.TABLE]
+    if not structure.tied:
+        tables.append(structure.embedding)
+    return [PlacedTensor(tensor=tensor) for tensor in tables]
+
+
+def _per_routed_expert(structure: Structure) -> int | None:
+    """Parameters of one expert of the first layer that has experts; None for a dense model."""
+    for kind in structure.layer_kinds:
+        routed = [t for t in kind.layer.tensors(structure.d_model) if t.chosen is not None]
+        if routed:
+            return sum(replace(tensor, copies=1).parameters for tensor in routed)
+    return None

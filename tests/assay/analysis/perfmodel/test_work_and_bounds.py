@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from assay.analysis.perfmodel.bounds import serial_bound, step_bound, time_bound
 from assay.analysis.perfmodel.errors import ModelRefused
 from assay.analysis.perfmodel.laws import ridge_rows_square
-from assay.analysis.perfmodel.memory import memory_budget, phase_budget, sequences_that_fit
-from assay.analysis.perfmodel.precision import plain
-from assay.analysis.perfmodel.state import blocks_for, kv_bytes_per_token, state_classes
-from assay.analysis.perfmodel.units import bandwidth_bytes_per_s, capacity_bytes, capacity_text
-from assay.analysis.perfmodel.weights import uniform
-from assay.analysis.perfmodel.work import (
+from assay.analysis.perfmodel.memory import memory_budget, sequences_that_fit
+from assay.analysis.perfmodel.operators import (
     Operator,
     SequenceStep,
     decode_sequences,
-    step_operators,
     total_bytes,
     total_executed_flops,
     total_useful_flops,
 )
+from assay.analysis.perfmodel.precision import plain
+from assay.analysis.perfmodel.quantization.weight_formats import uniform
+from assay.analysis.perfmodel.state import blocks_for, kv_bytes_per_token, state_classes
+from assay.analysis.perfmodel.units import bandwidth_bytes_per_s, capacity_bytes, capacity_text
+from assay.analysis.perfmodel.work import step_operators
 from tests.assay.analysis.perfmodel.structures import SMOLLM2, TINY
 
 ROOFS: dict[str, Any] = {
@@ -158,14 +158,6 @@ def test_a_thin_margin_is_not_called_impossible_and_weights_alone_prove_nothing(
     assert memory_budget(**items, margin=1.0, device_bytes=94).fits == "no"
     with pytest.raises(ModelRefused, match="margin"):
         memory_budget(**items, margin=0.9, device_bytes=100)
-
-
-@pytest.mark.req("12.09")
-def test_memory_has_three_phases_and_three_columns() -> None:
-    phases = phase_budget(weights_bytes=100, state_bytes=20)
-
-    assert [phases[name]["allocated"] for name in ("load", "warm_up", "steady")] == [100, 120, 120]
-    assert all(phase["reserved"] is None and phase["device"] is None for phase in phases.values())
 
 
 def test_sequences_that_fit_are_none_when_the_weights_do_not() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from assay.analysis.perfmodel.config_reader import read_structure
 from assay.analysis.perfmodel.errors import ModelRefused
-from assay.analysis.perfmodel.quantization import Declared, declared_formats
+from assay.analysis.perfmodel.quantization.declared import Declared, declared_formats
+from assay.analysis.perfmodel.reading.reader import read_structure
 from assay.analysis.perfmodel.weights import weight_bytes
 from tests.assay.analysis.perfmodel.structures import companion, config
 
@@ -92,12 +92,9 @@ def quantized(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "given", "field"),
     [
-        (quantized(quant_method="awq"), {}, "quantization_config.quant_method"),
-        (
-            quantized(quant_method="gptq", bits=3, group_size=128),
-            {},
-            "quantization_config.bits/group_size",
-        ),
+        (quantized(quant_method="quip"), {}, "quantization_config.quant_method"),
+        (quantized(quant_method="gptq", bits=5), {}, "quantization_config.bits"),
+        ({"quantization_config": "gptq"}, {}, "quantization_config"),
         (
             quantized(quant_method="fp8", kv_cache_scheme={"num_bits": 4}),
             {},
@@ -105,7 +102,7 @@ def quantized(**fields: Any) -> dict[str, Any]:
         ),
         (
             {},
-            {"companion": {"quantization": {"quant_algo": "NVFP4"}}},
+            {"companion": {"quantization": {"quant_algo": "NF3"}}},
             "quant-config.quantization.quant_algo",
         ),
         ({}, {"weight_dtype": "4bit"}, "weight-dtype"),
@@ -119,3 +116,73 @@ def test_a_format_that_is_not_understood_is_refused_by_name(
         formats({**config(LLAMA), **changes}, **given)
 
     assert caught.value.finding.field == field
+
+
+@pytest.mark.req("5.07")
+def test_four_precisions_are_apart() -> None:
+    blocks = {
+        "quant_method": "fp8",
+        "weight_block_size": [128, 128],
+        "kv_cache_scheme": {"num_bits": 8, "type": "int"},
+    }
+
+    found = formats({**config(LLAMA), "quantization_config": blocks}).precisions()
+
+    assert found["weights"] == "float8_e4m3fn"
+    assert (found["activations"], found["unquantized"]) == ("float8_e4m3fn", "bfloat16")
+    assert found["kv"] == "int8"
+    assert found["accumulation"] is None
+    assert "kernels decide" in (found["accumulation_absent"] or "")
+
+
+def test_a_run_spec_states_what_is_accumulated_in() -> None:
+    precision = {
+        "weights": {"dtype": "Q4_1", "excluded_dtypes": {}},
+        "activations": {"dtype": "float32"},
+        "accumulation": {"dtype": "float32"},
+        "kv": {"dtype": "bfloat16"},
+    }
+
+    found = declared_formats(
+        read_structure(config(LLAMA)), {"artifact": {"precision": precision}},
+        companion=None, weight_dtype=None, kv_dtype=None,
+    ).precisions()  # fmt: skip
+
+    assert (found["weights"], found["activations"]) == ("q4_1", "float32")
+    assert (found["accumulation"], found["kv"]) == ("float32", "bfloat16")
+    assert found["accumulation_absent"] is None
+
+
+@pytest.mark.req("5.25")
+def test_stored_weights_say_nothing_of_what_is_executed() -> None:
+    awq = {"quant_method": "awq", "bits": 4, "group_size": 128, "version": "gemm"}
+    document = {**config(LLAMA), "quantization_config": awq}
+
+    packed, unpacked = formats(document), formats(document, weight_dtype="float16")
+
+    assert packed.weights is packed.stored
+    assert (packed.weights.label, packed.product_dtype) == ("awq_4bit_g128_gemm", "bfloat16")
+    assert unpacked.stored == packed.stored
+    assert (unpacked.weights.label, unpacked.product_dtype) == ("float16", "float16")
+
+
+def test_an_unknown_method_leaves_a_stated_executed_type_usable() -> None:
+    document = {**config(LLAMA), "quantization_config": {"quant_method": "quip"}}
+
+    found = formats(document, weight_dtype="bfloat16")
+
+    assert found.stored is None
+    assert found.weights.label == "bfloat16"
+    assert any("quant_method" in line for line in found.assumptions)
+
+
+def test_a_text_model_inside_another_is_read() -> None:
+    document = config(LLAMA)
+    eight = {"quant_method": "fp8"}
+
+    nested = declared_formats(
+        read_structure(document), {"text_config": {"quantization_config": eight}},
+        companion=None, weight_dtype=None, kv_dtype=None,
+    )  # fmt: skip
+
+    assert nested.weights.label == "float8_e4m3fn"
