@@ -1,7 +1,8 @@
-"""The access patterns that the device micro-benchmark times, in torch on the CPU.
+"""The patterns of a model that the device micro-benchmark times: its matrices and its state.
 
 Each pattern is a callable that does a known amount of work; nothing here reads a clock. Bytes count what
-the pattern must read (or move) from memory once; FLOPs count 2 per multiply-add.
+the pattern must read (or move) from memory once; FLOPs count 2 per multiply-add. Tensors are made on torch's
+default device, which the caller sets.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # importing this module must not load torch; making a pattern
     import torch
 
 BLOCK_TOKENS = 16  # tokens per KV block in the gather pattern
+EXECUTION, SUBMISSION = "execution", "submission"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,10 @@ class Shapes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """One thing to time. ``bytes``, ``flops`` and ``calls`` are those of one call of ``run``."""
+    """One thing to time. ``bytes``, ``flops`` and ``calls`` are those of one call of ``run``.
+
+    ``timed`` is ``execution``, or ``submission`` for what the host spends until it is free again.
+    """
 
     name: str
     pattern: str
@@ -53,6 +58,7 @@ class Pattern:
     bytes: int | None = None
     flops: int | None = None
     calls: int | None = None
+    timed: str = EXECUTION
 
 
 class Weights:
@@ -189,7 +195,9 @@ def gather_pattern(shapes: Shapes, *, context: int) -> Pattern:
     blocks = max(1, context // BLOCK_TOKENS)
     size = (4 * blocks, BLOCK_TOKENS, shapes.kv_heads * shapes.d_head)
     pools = [torch.zeros(size).fill_(0.5) for _ in range(2 * shapes.layers)]
-    chosen = torch.randperm(4 * blocks, generator=torch.Generator().manual_seed(0))[:blocks]
+    generator = torch.Generator(device=pools[0].device).manual_seed(0)
+    order = torch.randperm(4 * blocks, generator=generator, device=pools[0].device)
+    chosen = order[:blocks]
     copied = len(pools) * blocks * BLOCK_TOKENS * size[2] * 4
 
     def run() -> None:
@@ -205,92 +213,6 @@ def gather_pattern(shapes: Shapes, *, context: int) -> Pattern:
         working_set_bytes=sum(pool.numel() for pool in pools) * 4,
         bytes=2 * copied,
         calls=len(pools),
-    )
-
-
-def layer_launch_pattern(*, layers: int) -> Pattern | None:
-    """One decode step of transformers' llama with matrices of almost no size: what a layer costs to launch.
-
-    None when transformers is not installed. Per layer it calls every op and module of the real block,
-    on tensors too small to matter.
-    """
-    import torch
-
-    try:
-        from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
-    except ImportError:
-        return None
-    config = LlamaConfig(
-        hidden_size=18,
-        intermediate_size=32,
-        num_hidden_layers=layers,
-        num_attention_heads=9,
-        num_key_value_heads=3,
-        vocab_size=32,
-        max_position_embeddings=512,
-    )
-    model = LlamaForCausalLM(config)
-    model.train(False)
-    cache = DynamicCache(config=config)
-    token = torch.zeros(1, 1, dtype=torch.long)
-
-    def run() -> None:
-        # The cache grows by one token a call, as in decode; at these widths it stays negligible.
-        model(input_ids=token, cache=cache, use_cache=True)
-
-    return Pattern(
-        name="layer_launch",
-        pattern="transformers llama step, one token, widths of 18 and 32",
-        dtype="float32",
-        conditions={"layers": layers, "rows": 1},
-        run=run,
-        working_set_bytes=sum(p.numel() for p in model.parameters()) * 4,
-        calls=layers,
-    )
-
-
-def launch_pattern(shapes: Shapes, *, repeats: int) -> Pattern:
-    """Small dependent element-wise ops on one row, as between the matrices of a layer: cost per op."""
-    import torch
-    from torch.nn import functional
-
-    row = torch.rand(1, shapes.d_model)
-
-    def run() -> None:
-        value = row
-        for _ in range(repeats):
-            scale = torch.rsqrt(value.pow(2).mean(-1, keepdim=True) + 1e-5)
-            value = functional.silu(value * scale) + row
-
-    return Pattern(
-        name="op_launch",
-        pattern="pow, mean, add, rsqrt, mul, silu, add on one row",
-        dtype="float32",
-        conditions={"width": shapes.d_model, "rows": 1},
-        run=run,
-        working_set_bytes=row.numel() * 4,
-        calls=7 * repeats,
-    )
-
-
-def view_pattern(shapes: Shapes, *, repeats: int) -> Pattern:
-    """Ops that move no data (view, transpose): dispatch cost alone."""
-    import torch
-
-    row = torch.rand(1, shapes.heads * shapes.d_head)
-
-    def run() -> None:
-        for _ in range(repeats):
-            row.view(1, 1, shapes.heads, shapes.d_head).transpose(1, 2)
-
-    return Pattern(
-        name="view_launch",
-        pattern="view, transpose",
-        dtype="float32",
-        conditions={"rows": 1},
-        run=run,
-        working_set_bytes=row.numel() * 4,
-        calls=2 * repeats,
     )
 
 

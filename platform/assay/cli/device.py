@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from assay.analysis.devices.catalogue import DEVICES
-from assay.analysis.devices.figures import Device
+from assay.analysis.devices.ranking import BANDWIDTH, MEMORY, ranking
 from assay.archive.benchmarks import host_folder, new_file, stored_benchmarks
 from assay.archive.paths import CHECKOUT, PYTHON_PATH, home_from_environment
+from assay.cli import device_list
 from assay.cli.exits import DONE, FAILED, INTERRUPTED, complain, print_json
 
 HELP = "Take a micro-benchmark of this machine, or show the stored ones and the device catalogue."
 ACTIONS = ("measure", "show", "list")
+EVERYTHING = "model,stream,gemm,launch"
+_OPTIONS = ("threads", "working_set_bytes", "shapes", "device", "groups", "seconds")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, help="torch threads (default: all processors)")
     parser.add_argument("--working-set-bytes", type=int, help="size of the read-only buffer")
     parser.add_argument("--shapes", help="layers=30,d_model=576,... (default: SmolLM2-135M)")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda (NVIDIA; AMD under ROCm)")
+    parser.add_argument("--groups", default=EVERYTHING, help=f"of {EVERYTHING} (the default)")
+    parser.add_argument("--seconds", type=float, help="wanted for each group (default: 8)")
+    parser.add_argument(
+        "--by", help=f"list: in order of {MEMORY}, {BANDWIDTH} or an element type such as bfloat16"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
@@ -33,17 +42,17 @@ def run(arguments: argparse.Namespace) -> int:
         return _measure(arguments)
     if arguments.action == "show":
         return _show(as_json=arguments.json)
-    return _list(as_json=arguments.json)
+    return _list(by=arguments.by, as_json=arguments.json)
 
 
 def _measure(arguments: argparse.Namespace) -> int:
     out = new_file(home_from_environment(), datetime.now(UTC))
     command = [sys.executable, "-m", "runners", "measure-device", str(out)]
-    for name in ("threads", "working_set_bytes", "shapes"):
+    for name in _OPTIONS:
         value = getattr(arguments, name)
         if value is not None:
             command += [f"--{name.replace('_', '-')}", str(value)]
-    sys.stderr.write("measuring this machine: memory bandwidth, matrix products, launch cost\n")
+    sys.stderr.write(f"measuring this machine's {arguments.device}: {arguments.groups}\n")
     try:
         # The runner says on stderr what is wrong; stdout stays ours.
         ended = subprocess.run(
@@ -85,37 +94,18 @@ def _show(*, as_json: bool) -> int:
     return DONE
 
 
-def _list(*, as_json: bool) -> int:
-    rows = [
-        {
-            "name": entry.name,
-            "kind": entry.kind,
-            "maturity": entry.maturity,
-            "memory_bytes": entry.memory_bytes.value,
-            "bandwidth_bytes_per_s": entry.memory_bandwidth.value,
-            "memory_level": entry.memory_level,
-            "peaks_flops_per_s": {
-                name: {"value": figure.value, "column": figure.column, "source": figure.source}
-                for name, figure in entry.peaks.items()
-            },
-            "observed": [
-                {"value": f.value, "unit": f.unit, "source": f.source} for f in entry.observed
-            ],
-            "source": entry.memory_bandwidth.source,
-            "date": entry.memory_bandwidth.date,
-        }
-        for entry in DEVICES
-    ]
-    if as_json:
-        print_json({"devices": rows})
+def _list(*, by: str | None, as_json: bool) -> int:
+    if by is not None:
+        order = ranking(DEVICES, by=by)
+        if as_json:
+            print_json(device_list.order_row(order))
+        else:
+            print("\n".join(device_list.order_lines(order)))  # noqa: T201
+    elif as_json:
+        print_json({"devices": [device_list.row(entry) for entry in DEVICES]})
     else:
-        print("\n".join(_line(entry) for entry in DEVICES))  # noqa: T201
+        print("\n".join(device_list.line(entry) for entry in DEVICES))  # noqa: T201
     return DONE
-
-
-def _line(entry: Device) -> str:
-    bandwidth = entry.memory_bandwidth.value / 1e9
-    return f"{entry.name:<16} {bandwidth:>7.1f} GB/s {entry.memory_level:<7} {entry.maturity}"
 
 
 def _summary(document: Mapping[str, Any], where: Path) -> str:
@@ -130,7 +120,9 @@ def _summary(document: Mapping[str, Any], where: Path) -> str:
     lines = [head, f"  {where}"]
     for entry in document["measurements"]:
         figures = ", ".join(_figure(unit, rate) for unit, rate in entry["rates"].items())
-        lines.append(f"  {entry['name']:<32} {entry['memory_level']:<12} {figures}")
+        lines.append(
+            f"  {entry['name']:<32} {entry['memory_level']:<12} n={entry['repetitions']:<4} {figures}"
+        )
     return "\n".join(lines)
 
 
@@ -141,4 +133,8 @@ def _figure(unit: str, rate: Mapping[str, Any]) -> str:
         "s/call": (1e6, "us/call"),
     }[unit]
     low, high = (end * scale for end in rate["spread"])
-    return f"{rate['value'] * scale:.4g} {name} [{low:.4g}, {high:.4g}]"
+    text = f"{rate['value'] * scale:.4g} {name} [{low:.4g}, {high:.4g}]"
+    if "quartiles" not in rate:  # files of before they were kept
+        return text
+    first, third = (end * scale for end in rate["quartiles"])
+    return f"{text}, quartiles {first:.4g} and {third:.4g}"

@@ -44,14 +44,15 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
 def test_a_measurement_is_stored_for_this_host_by_its_time(
     home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert (
-        main(["device", "measure", "--threads", "2", "--working-set-bytes", "1000", "--json"]) == 0
-    )
+    options = ["--threads", "2", "--working-set-bytes", "1000", "--groups", "stream"]
+    assert main(["device", "measure", *options, "--json"]) == 0
 
     said = json.loads(capsys.readouterr().out)
     file = Path(said["file"])
     assert file.parent == home.root / "devices" / host.fingerprint(host.describe())
-    assert said["benchmark"]["options"] == ["--threads", "2", "--working-set-bytes", "1000"]
+    assert said["benchmark"]["options"] == [
+        "--threads", "2", "--working-set-bytes", "1000", "--device", "cpu", "--groups", "stream",
+    ]  # fmt: skip
     (kept,) = stored.stored_benchmarks(home)
     assert kept["kind"] == "assay-device-benchmark"
 
@@ -91,3 +92,19 @@ def test_the_catalogue_is_listed_with_sources(capsys: pytest.CaptureFixture[str]
     card = next(d for d in listed if d["name"] == "H100-SXM")
     assert card["bandwidth_bytes_per_s"] == 3.35e12
     assert "data sheet" in card["source"]
+    assert card["peaks_flops_per_s"]["bfloat16"]["column"] == "rated"
+    assert card["links"][0]["one_way_bytes_per_s"] == 450e9
+
+
+@pytest.mark.req("12.05")
+def test_an_order_names_its_editions_and_who_has_no_place(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["device", "list", "--by", "float8_e4m3fn", "--json"]) == 0
+
+    order = json.loads(capsys.readouterr().out)
+    assert (order["places"][0]["name"], order["places"][0]["edition"]) == ("GB200", "2024")
+    assert "product page" in order["left_out"]["H20-96GB"]
+
+    assert main(["device", "list", "--by", "memory"]) == 0
+    assert "no place: Apple-M3-Ultra: a product page" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 Two readings of the same files. A *bound* takes the best figure ever seen on this host, whatever the day. An
 *estimate* takes the median of one file: same thread count, undisturbed if there is such a file, newest first.
+Files of the host's accelerator lie beside those of its CPU; only those of the device asked for are read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,8 @@ from runners.protocol.documents import Parameter
 
 KIND = "assay-device-benchmark"
 SOURCE = "micro-benchmark"
-_READS = ("read_sum.", "read_gemv.", "matmul.")
+CPU = "cpu"
+_READS = ("read_sum.", "read_gemv.", "matmul.", "stream.read.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,18 @@ class Chosen:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sustained:
+    """A bandwidth by one access pattern: median with quartiles, its level, and how it was got."""
+
+    parameter: Parameter
+    pattern: str
+    read_share: float
+    memory_level: str
+    threads: int
+    repetitions: int
+
+
 def of_this_host(
     documents: Sequence[Mapping[str, Any]], *, fingerprint: str | None
 ) -> list[Mapping[str, Any]]:
@@ -104,8 +118,30 @@ def of_this_host(
     ]
 
 
+def of_device(documents: Sequence[Mapping[str, Any]], device: str) -> list[Mapping[str, Any]]:
+    """Benchmark documents of one device of the host: ``cpu`` or ``cuda``."""
+    return [document for document in documents if document["device"]["kind"] == device]
+
+
+def sustained_bandwidths(
+    documents: Sequence[Mapping[str, Any]], *, pattern: str, device: str = CPU
+) -> list[Sustained]:
+    """What was sustained under that very access pattern, newest file first; one entry a memory level.
+
+    No other pattern's figure is taken instead: a copy does not calibrate paged reads.
+    """
+    prefix = f"stream.{pattern.replace(' ', '_')}."
+    newest = sorted(of_device(documents, device), key=lambda d: d["measured_at"], reverse=True)
+    found: dict[str, Sustained] = {}
+    for document in newest:
+        for entry in document["measurements"]:
+            if entry["name"].startswith(prefix):
+                found.setdefault(entry["memory_level"], _sustained(entry, document))
+    return list(found.values())
+
+
 def best_read_bandwidth(
-    documents: Sequence[Mapping[str, Any]], *, working_set_bytes: int
+    documents: Sequence[Mapping[str, Any]], *, working_set_bytes: int, device: str = CPU
 ) -> Best | None:
     """The highest read-only bandwidth ever seen at this working set or a larger one.
 
@@ -113,7 +149,7 @@ def best_read_bandwidth(
     """
     candidates = [
         (entry["rates"]["byte/s"]["best"], document, entry)
-        for document in documents
+        for document in of_device(documents, device)
         for entry in document["measurements"]
         if entry["name"].startswith(_READS)
         and "byte/s" in entry["rates"]
@@ -122,11 +158,13 @@ def best_read_bandwidth(
     return _best("read_bandwidth_best", "byte/s", candidates)
 
 
-def best_flops(documents: Sequence[Mapping[str, Any]], *, dtype: str) -> Best | None:
+def best_flops(
+    documents: Sequence[Mapping[str, Any]], *, dtype: str, device: str = CPU
+) -> Best | None:
     """The highest FLOP/s ever seen in one element type, by any pattern."""
     candidates = [
         (entry["rates"]["FLOP/s"]["best"], document, entry)
-        for document in documents
+        for document in of_device(documents, device)
         for entry in document["measurements"]
         if entry["dtype"] == dtype and "FLOP/s" in entry["rates"]
     ]
@@ -135,10 +173,11 @@ def best_flops(documents: Sequence[Mapping[str, Any]], *, dtype: str) -> Best | 
 
 def choose(documents: Sequence[Mapping[str, Any]], *, threads: int) -> Chosen | None:
     """The file for estimates: same threads before others, undisturbed before disturbed, then the newest."""
-    if not documents:
+    candidates = of_device(documents, CPU)
+    if not candidates:
         return None
     document = max(
-        documents,
+        candidates,
         key=lambda d: (
             d["threads"] == threads,
             d["conditions"].get("disturbed") is False,
@@ -180,6 +219,26 @@ def _best(
             spread=[min(values), max(values)],
         ),
         memory_level=entry["memory_level"],
+    )
+
+
+def _sustained(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Sustained:
+    rate = entry["rates"]["byte/s"]
+    return Sustained(
+        parameter=Parameter(
+            name=f"sustained_bandwidth.{entry['pattern'].replace(' ', '_')}",
+            value=rate["value"],
+            unit="byte/s",
+            source=SOURCE,
+            reference=f"{entry['name']}, {_reference(document)}",
+            date=document["measured_at"],
+            spread=rate["quartiles"],
+        ),
+        pattern=entry["pattern"],
+        read_share=entry["conditions"]["read_share"],
+        memory_level=entry["memory_level"],
+        threads=entry["threads"],
+        repetitions=entry["repetitions"],
     )
 
 

@@ -1,5 +1,7 @@
 """Which stored figure a bound takes, and which file an estimate."""
 
+from typing import Any
+
 import pytest
 
 from assay.analysis.devices.machine import (
@@ -7,6 +9,7 @@ from assay.analysis.devices.machine import (
     best_read_bandwidth,
     choose,
     of_this_host,
+    sustained_bandwidths,
 )
 from tests.assay.analysis import benchmarks
 
@@ -91,3 +94,37 @@ def test_files_of_other_hosts_and_kinds_are_left_out() -> None:
     foreign = {"kind": "something else"}
 
     assert of_this_host([mine, other, foreign], fingerprint=mine["fingerprint"]) == [mine]
+
+
+@pytest.mark.req("13.11")
+def test_a_sustained_bandwidth_is_that_of_its_own_pattern_by_level() -> None:
+    old = benchmarks.document(measured_at="2026-01-01T00:00:00Z")
+    new = benchmarks.document(measured_at="2026-11-01T00:00:00Z")
+    old["measurements"] += [_stream("copy", 9e9, level="DRAM"), _stream("copy", 30e9, level="L3")]
+    new["measurements"] += [_stream("copy", 8e9, level="DRAM")]
+
+    found = {s.memory_level: s for s in sustained_bandwidths([old, new], pattern="copy")}
+
+    assert {level: s.parameter["value"] for level, s in found.items()} == {"DRAM": 8e9, "L3": 30e9}
+    copy = found["DRAM"]
+    assert (copy.pattern, copy.read_share, copy.threads) == ("copy", 0.5, 2)
+    assert copy.parameter["spread"] == [7e9, 9e9]
+    # a copy does not calibrate paged reads
+    assert sustained_bandwidths([old, new], pattern="paged gather") == []
+
+
+def test_an_accelerators_file_says_nothing_about_the_cpu() -> None:
+    other = benchmarks.document(bandwidth=4e12) | {"device": {"kind": "cuda", "name": "a GPU"}}
+
+    assert choose([other], threads=2) is None
+    assert best_flops([other], dtype="float32") is None
+    assert best_read_bandwidth([other], working_set_bytes=SIZE) is None
+    best = best_read_bandwidth([other], working_set_bytes=SIZE, device="cuda")
+    assert best is not None
+    assert best.value == 4e12
+
+
+def _stream(pattern: str, value: float, *, level: str) -> dict[str, Any]:
+    rate = benchmarks.rate(value) | {"quartiles": [value - 1e9, value + 1e9]}
+    found = benchmarks.entry(f"stream.{pattern}.{level.lower()}", {"byte/s": rate}, level=level)
+    return found | {"pattern": pattern, "conditions": {"read_share": 0.5}}
