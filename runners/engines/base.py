@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from runners.protocol.documents import IdentityItem
+from runners.protocol.documents import Anchor, Gap, IdentityItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,7 @@ class LaunchContext:
     scratch: Path
     port: int
     execution_id: str
+    roots: Sequence[Path] = ()  # folders that a declaration may name files of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,28 @@ class EvidenceContext:
     base_url: str
     server_info: Mapping[str, Any] | None
     version: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedContext:
+    """What an engine printed, once it has stopped. ``anchors`` tie its wall times to ``clock_domain``."""
+
+    spec: Mapping[str, Any]
+    bundle: Path
+    server_info: Mapping[str, Any] | None
+    anchors: Sequence[Anchor]
+    clock_domain: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """Rows of ``engine_events.jsonl`` that were read out of the log, and what its lines did not give.
+
+    A line that changed its form gives a gap here and no row.
+    """
+
+    rows: Sequence[Mapping[str, Any]] = ()
+    gaps: Sequence[Gap] = ()
 
 
 class EngineAdapter(Protocol):
@@ -81,6 +104,9 @@ class EngineAdapter(Protocol):
 
     def profile_stop(self) -> tuple[str, str, Mapping[str, Any]] | None:
         """Method, path and JSON body that stop it; the trace is then in the bundle's trace folder."""
+
+    def printed(self, context: PrintedContext) -> Printed:
+        """The engine's events out of its log; nothing for one that writes its own event log."""
 
     def identity(self, context: EvidenceContext) -> list[IdentityItem]:
         """The eight items with their evidence; an item without evidence keeps ``ran`` null and says why."""

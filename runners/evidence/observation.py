@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from runners.catalogue import ENGINES
 from runners.evidence.sampler import ANCHORS
 from runners.protocol import clocks, layout
 from runners.protocol.documents import Anchor, ClockDomain, ClocksDocument, ObservationPoint
@@ -16,10 +17,23 @@ _EVENT_LAYERS = {"front": "engine_front", "loop": "engine_loop"}
 
 
 def level(bundle: Path) -> ResourceLimit:
-    """E2 where the engine itself left a record of its inside, E1 where only the caller's view exists."""
+    """E2 where the engine itself left a record of its inside, E1 where only the caller's view exists.
+
+    E0 where no model ran at all: a replay's times are those of another run.
+    """
+    if not _computed(bundle):
+        return ResourceLimit.E0
     events = bundle / layout.ENGINE_EVENTS
     inside = events.exists() and events.stat().st_size > 0
     return ResourceLimit.E2 if inside else ResourceLimit.E1
+
+
+def _computed(bundle: Path) -> bool:
+    spec = bundle / layout.SPEC
+    if not spec.exists():  # a failure before the declaration was written
+        return True
+    entry = ENGINES.get(str(json.loads(spec.read_bytes())["engine"]["key"]))
+    return entry is None or entry.computes
 
 
 def document(
@@ -37,10 +51,11 @@ def document(
     ``dropped`` counts what a point lost; null where nobody was left to count.
     """
     evidence = spec["evidence"]
-    domain = _client_domain(workspace)
+    domain = client_domain(workspace)
     missed = None if sampler is None else sampler.get("missed_turns", {})
     scraped = any(s.rows for s in streams if s.name == "scrapes")
     log = workspace.bundle / layout.ENGINE_LOG
+    limit = level(workspace.bundle)
     printed = log.exists() and log.stat().st_size > 0
     points = [
         _point(
@@ -50,7 +65,7 @@ def document(
             perspective="client",
             domain=domain,
             dropped=_lost(client_streams, "wire"),
-            level=ResourceLimit.E1,
+            level=min(limit, ResourceLimit.E1),
         ),
         *_engine_points(workspace.bundle),
         *_sampled_points(evidence, domain, missed, scraped=scraped),
@@ -63,12 +78,12 @@ def document(
                 layer="engine_log",
                 perspective="server",
                 domain=domain,
-                level=ResourceLimit.E2,
+                level=limit if limit is ResourceLimit.E0 else ResourceLimit.E2,
             )
         )
     return {
         "points": points,
-        "level": level(workspace.bundle).value,
+        "level": limit.value,
         "streams": {s.file: {"rows": s.rows, "complete": not s.gaps} for s in streams},
         "content": {
             "kept": evidence["content"],
@@ -162,7 +177,7 @@ def _lost(streams: Sequence[Mapping[str, Any]] | None, name: str) -> int | None:
     return lost
 
 
-def _client_domain(workspace: Workspace) -> str:
+def client_domain(workspace: Workspace) -> str:
     """Of the process that ran the client; the reaper may live in another boot."""
     first = next(iter(json_lines(workspace.bundle / layout.SESSION)), {})
     return str(first.get("clock_domain") or clocks.clock_domain())
@@ -171,7 +186,7 @@ def _client_domain(workspace: Workspace) -> str:
 def clocks_document(workspace: Workspace, *, client_error: Mapping[str, Any]) -> ClocksDocument:
     """``clocks.json``: origin, domains and their calibration, anchors, sync state, client error."""
     first = next(iter(json_lines(workspace.bundle / layout.SESSION)), {})
-    reference = _client_domain(workspace)
+    reference = client_domain(workspace)
     here = clocks.domain_document(calibration="reference", error_ns=0)
     boot, namespace, _ = reference.split("/")
     domains: list[ClockDomain] = [
@@ -180,15 +195,19 @@ def clocks_document(workspace: Workspace, *, client_error: Mapping[str, Any]) ->
     for row in _clock_lines(workspace.bundle):
         if all(d["id"] != row.get("clock_domain") for d in domains):
             domains.append(_foreign(str(row.get("clock_domain")), here["host"]))
-    anchors = [_anchor(row) for row in json_lines(workspace.segments / ANCHORS)]
     return ClocksDocument(
         origin_ns=int(first.get("t_ns", 0)),
         client_domain=reference,
         domains=domains,
-        anchors=anchors,
+        anchors=anchors(workspace),
         sync=dict(clocks.clock_sync()),
         client_error=dict(client_error),
     )
+
+
+def anchors(workspace: Workspace) -> list[Anchor]:
+    """The clocks of this machine read together, once a second through the run."""
+    return [_anchor(row) for row in json_lines(workspace.segments / ANCHORS)]
 
 
 def _foreign(domain: str, host: str) -> ClockDomain:

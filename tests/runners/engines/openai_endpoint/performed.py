@@ -39,6 +39,7 @@ def start(
     *,
     environment: Mapping[str, str] | None = None,
     secret_names: tuple[str, ...] = (),
+    roots: tuple[Path, ...] = (),
 ) -> subprocess.Popen[str]:
     request = {
         "spec": spec,
@@ -49,7 +50,7 @@ def start(
             "repetition": 0,
             "study": "quick_look",
             "token": "",
-            "artifact_roots": [],
+            "artifact_roots": [str(root) for root in roots],
             "secret_names": list(secret_names),
         },
     }
