@@ -30,6 +30,9 @@ PAGES = {
     "request": "/runs/{run}/attempts/{attempt}",
     "study": "/studies/{study}",
     "artifact": "/artifacts/{artifact}",
+    "models": "/models",
+    "model": "/models/Qwen__Qwen3-Next-80B-A3B-Instruct?device=H200-SXM&batch=16",
+    "fits": "/models/fits?context=8192&batch=4",
 }
 IN_EVERY_WAY = ("runs", "overview", "timeline", "ledgers")  # the others at 1440 px, light
 HEIGHTS = {1440: 1100, 390: 1200}

@@ -30,6 +30,9 @@ PAGES = {
     "study": "/studies/{study}",
     "artifacts": "/artifacts",
     "artifact": "/artifacts/{artifact}",
+    "models": "/models",
+    "model": "/models/deepseek-ai__DeepSeek-V3.2?device=H200-SXM&batch=16&tp=8",
+    "fits": "/models/fits?context=8192&batch=4",
     "rules": "/rules",
     "sign in": "/login/",
 }

@@ -101,6 +101,16 @@ def duration(span: timedelta | float) -> str:
     return f"{whole // 3600}{THIN_SPACE}h {whole % 3600 // 60:02d}{THIN_SPACE}min"
 
 
+def parameters(value: float) -> Quantity:
+    """A number of parameters as the field writes it, ``671B``; decimal, the exact count kept."""
+    for factor, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
+        if value >= factor:
+            return Quantity(
+                text=significant(value / factor) + letter, unit="", exact=f"{value:.0f}"
+            )
+    return Quantity(text=integer(int(value)), unit="", exact=f"{value:.0f}")
+
+
 def moment(when: datetime) -> str:
     """A UTC instant to the second."""
     return when.strftime("%Y-%m-%d %H:%M:%S")

@@ -4,11 +4,15 @@ from django.urls import URLPattern, path, register_converter
 from django.urls.converters import StringConverter
 from django.views.generic import RedirectView
 
-from assay.pages.views import attempts, catalogue, evidence_files, run, runs
+from assay.pages.views import attempts, catalogue, evidence_files, models, run, runs
 
 
 class DigestConverter(StringConverter):
     regex = "[0-9a-f]{64}"
+
+
+class ModelConverter(StringConverter):
+    regex = "[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
 
 
 class ExportConverter(StringConverter):
@@ -16,6 +20,7 @@ class ExportConverter(StringConverter):
 
 
 register_converter(DigestConverter, "digest")
+register_converter(ModelConverter, "model")
 register_converter(ExportConverter, "export")
 
 urlpatterns: list[URLPattern] = [
@@ -45,5 +50,8 @@ urlpatterns: list[URLPattern] = [
     path("studies/<uuid:study_id>", catalogue.study, name="study"),
     path("artifacts", catalogue.artifacts, name="artifacts"),
     path("artifacts/<digest:digest>", catalogue.artifact, name="artifact"),
+    path("models", models.models, name="models"),
+    path("models/fits", models.fits, name="fits"),
+    path("models/<model:slug>", models.model, name="model"),
     path("rules", catalogue.rules, name="rules"),
 ]

@@ -21,6 +21,7 @@ def every_page(lab: Laboratory) -> Iterator[tuple[str, str]]:
         "number": 0,
         "form": "csv",
         "path": "engine.log",
+        "slug": "Qwen__Qwen3-8B",
     }
     for pattern in get_resolver().reverse_dict.keys():  # noqa: SIM118 - a MultiValueDict
         if isinstance(pattern, str):

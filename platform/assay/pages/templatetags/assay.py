@@ -38,6 +38,18 @@ def shown(value: formatting.Quantity | None, reason: str | None = None) -> SafeS
 
 
 @register.simple_tag
+def parameters(value: int | None, reason: str | None = None) -> SafeString:
+    """``671B`` with the exact count on hover."""
+    return unknown(reason) if value is None else shown(formatting.parameters(value))
+
+
+@register.simple_tag
+def fraction(value: float | None, reason: str | None = None) -> SafeString:
+    """A share as a percentage."""
+    return unknown(reason) if value is None else shown(formatting.share(value))
+
+
+@register.simple_tag
 def unknown(reason: str | None = None) -> SafeString:
     """The look of an unknown value. Without a reason it says that none was recorded."""
     return format_html(
