@@ -10,7 +10,7 @@ SERVE ?= 1
 PYTEST := $(PY) -m pytest -q
 SLOW_MARKS := engine or fault or e2e or slow
 
-.PHONY: help setup setup-dev browser nginx run up worker check lint types imports migrations fmt test \
+.PHONY: help setup setup-dev browser nginx run up worker check lint types imports migrations fmt test calibrate \
 	test-unit test-postgres test-slow requirements docs soak bench screenshots clean
 
 help: ## List the verbs
@@ -97,6 +97,16 @@ docs: requirements ## Write docs/metrics.md from the catalogue of metrics, and d
 bench: setup-dev ## The load client beside the reference client; a decode step beside its forecast (ratios)
 	$(PY) benchmarks/compare.py
 	$(PY) benchmarks/decode_forecast.py
+
+calibrate: setup ## Micro-benchmark, scans on the real model, and a fit of its steps (ten minutes, on a quiet machine)
+	.venv/bin/assay migrate
+	.venv/bin/assay device measure --threads 1 --groups model
+	.venv/bin/assay run study=smollm2_scan_batch -m load.concurrency=1,2,3,4,6,8
+	.venv/bin/assay run study=smollm2_scan_input -m workload.input_tokens=512,2048,8160
+	.venv/bin/assay run study=smollm2_scan_output
+	.venv/bin/assay calibrate --study smollm2_scan_batch --study smollm2_scan_input --study smollm2_scan_output \
+		--holdout load.concurrency=3 --holdout load.concurrency=6 --holdout workload.input_tokens=2048 \
+		--holdout workload.ignore_eos=False
 
 soak: setup-dev ## The long runs of the property and fault tests
 	ASSAY_SOAK=1 $(PYTEST) -n $(WORKERS) -m "not e2e"

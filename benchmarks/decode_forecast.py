@@ -16,21 +16,24 @@ from pathlib import Path
 from typing import Any
 
 from assay.analysis.devices.machine import of_this_host
-from assay.analysis.forecast.parameters import known_parameters
-from assay.analysis.forecast.step_time import Executed
+from assay.analysis.forecast.parameters import measured_parameters
+from assay.analysis.forecast.roofs import roofs_of
+from assay.analysis.forecast.terms import Executed
+from assay.analysis.perfmodel.dense_decoder import dense_decoder
+from assay.analysis.perfmodel.feed_forward.feed_forward import DenseFeedForward
+from assay.analysis.perfmodel.mixers.attention import Attention
+from assay.analysis.perfmodel.operators import decode_sequences
 from assay.analysis.perfmodel.precision import plain
-from assay.analysis.perfmodel.structure import Structure
-from assay.analysis.perfmodel.weights import uniform, weight_bytes
-from assay.analysis.perfmodel.work import decode_sequences
+from assay.analysis.perfmodel.quantization.weight_formats import uniform
+from assay.analysis.perfmodel.weights import weight_bytes
 
 CONTEXT = 128
 ROUNDS = 6
 
 
-STRUCTURE = Structure(
-    family="llama", layers=30, d_model=576, h=9, h_kv=3, d_head=64, d_ff=1536, vocabulary=49152,
-    tied=True, gated=True, qkv_bias=False, output_bias=False, mlp_bias=False, qk_norm=False,
-    declared_dtype=None, max_length=8192,
+STRUCTURE = dense_decoder(
+    family="llama", layers=30, d_model=576, vocabulary=49152, tied=True, max_length=8192,
+    attention=Attention(h=9, h_kv=3, d_k=64, d_v=64), feed_forward=DenseFeedForward(width=1536),
 )  # fmt: skip
 
 
@@ -46,12 +49,16 @@ def main() -> int:
         dtype="float32",
         kv_dtype="float32",
     )
-    known = known_parameters(
-        of_this_host([document], fingerprint=None),
-        dtype="float32",
-        threads=1,
-        weight_bytes=weight_bytes(executed.structure, executed.formats),
-        calibration=None,
+    documents = of_this_host([document], fingerprint=None)
+    known = measured_parameters(documents, dtype="float32", threads=1)
+    known.bound_by(
+        roofs_of(
+            documents,
+            {"kind": "cpu"},
+            elsewhere=False,
+            dtype="float32",
+            weight_bytes=weight_bytes(executed.structure, executed.formats),
+        )
     )
     assert known.roofs is not None
     assert known.times is not None
@@ -86,11 +93,13 @@ def _decode_step(torch: Any) -> tuple[Callable[[], object], Any]:
 def _alternate(torch: Any, step: Callable[[], object]) -> tuple[float, dict[str, Any]]:
     """Best step in seconds, and a benchmark document with the best repetition of every pattern."""
     from runners.evidence import benchmark_patterns as patterns
-    from runners.evidence.device_benchmark import DEFAULT_SHAPES, _entry
+    from runners.evidence.benchmark_entry import entry
+    from runners.evidence.benchmark_launches import layer_launch_pattern
+    from runners.evidence.device_benchmark import DEFAULT_SHAPES
 
     shapes = patterns.Shapes(**DEFAULT_SHAPES)
     weights = patterns.Weights(shapes, torch.float32, layers=shapes.layers)
-    launch = patterns.layer_launch_pattern(layers=shapes.layers)
+    launch = layer_launch_pattern(layers=shapes.layers)
     assert launch is not None
     chosen = [
         *patterns.read_patterns(weights.buffer, label="working_set", columns=shapes.d_ff),
@@ -113,11 +122,12 @@ def _alternate(torch: Any, step: Callable[[], object]) -> tuple[float, dict[str,
     document = {
         "kind": "assay-device-benchmark",
         "fingerprint": "here",
+        "device": {"kind": "cpu"},
         "measured_at": "now",
         "threads": torch.get_num_threads(),
         "conditions": {"disturbed": True, "other_cpu_share": None},  # so that the best are taken
         "measurements": [
-            _entry(pattern, times[pattern.name], caches=[], threads=torch.get_num_threads())
+            entry(pattern, times[pattern.name], caches=[], threads=torch.get_num_threads())
             for pattern in chosen
         ],
     }

@@ -80,6 +80,14 @@ def _parser() -> argparse.ArgumentParser:
     device.add_argument("options", nargs=argparse.REMAINDER, help="see device_benchmark")
     device.set_defaults(verb=_measure_device)
 
+    convert = verbs.add_parser("convert", help="make an artifact that is derived from another")
+    convert.add_argument("name", help="of the config group artifact")
+    convert.set_defaults(verb=_convert)
+
+    engines = verbs.add_parser("engines", help="environments of engine versions")
+    importlib.import_module("runners.environments.command").add_arguments(engines)
+    engines.set_defaults(verb=_engines)
+
     doctor = verbs.add_parser("doctor", help="which engines and artifacts are usable here")
     doctor.add_argument("--json", action="store_true", dest="as_json")
     doctor.set_defaults(verb=_doctor)
@@ -123,6 +131,14 @@ def _measure_device(arguments: argparse.Namespace) -> int:
     importlib.import_module("runners.protocol.threads").wait_as_engines_do()
     benchmark = importlib.import_module("runners.evidence.device_benchmark")
     return int(benchmark.main(arguments.out, arguments.options))
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    return int(importlib.import_module("runners.converting").main(arguments.name))
+
+
+def _engines(arguments: argparse.Namespace) -> int:
+    return int(importlib.import_module("runners.environments.command").run(arguments))
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

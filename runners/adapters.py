@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from runners.catalogue import ENGINES
-from runners.engines.base import EngineAdapter, EvidenceContext
-from runners.protocol.documents import Gap, IdentityItem
+from runners.engines.base import EngineAdapter, EvidenceContext, Printed, PrintedContext
+from runners.protocol import layout
+from runners.protocol.documents import Anchor, Gap, IdentityItem
 from runners.protocol.errors import EnvironmentLacks, Finding, Refused
 from runners.protocol.session_log import SessionLog
 from runners.protocol.workspace import Workspace, read_json
@@ -61,16 +62,43 @@ def identify_with(
                 )
             )
         except Exception as error:  # noqa: BLE001 - a captured run must be sealed whatever an adapter does
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            log.gap(
-                Gap(
-                    what="the engine's adapter could not read the evidence of this run: "
-                    f"{type(error).__name__}: {error} ({last.filename.rpartition('/')[2]}:{last.lineno})",
-                    affects="all eight items of the run identity",
-                    needed="a corrected adapter; the evidence itself is in the bundle",
-                    state="open",
-                )
-            )
+            log.gap(_unreadable(error, "all eight items of the run identity"))
             return []
 
     return identify
+
+
+def printed_by(
+    workspace: Workspace, log: SessionLog
+) -> Callable[[Sequence[Anchor], str], Sequence[Mapping[str, Any]]]:
+    """Events that the engine's adapter reads out of its log; what it cannot read is a gap."""
+    spec = workspace.spec()
+
+    def rows(anchors: Sequence[Anchor], clock_domain: str) -> Sequence[Mapping[str, Any]]:
+        context = PrintedContext(
+            spec=spec,
+            bundle=workspace.bundle,
+            server_info=read_json(workspace.bundle / layout.SERVER_INFO),
+            anchors=anchors,
+            clock_domain=clock_domain,
+        )
+        try:
+            found = adapter_for(spec["engine"]["key"]).printed(context)
+        except Exception as error:  # noqa: BLE001 - a captured run must be sealed whatever an adapter does
+            found = Printed(gaps=[_unreadable(error, "the engine's events out of its log")])
+        for gap in found.gaps:
+            log.gap(gap)
+        return found.rows
+
+    return rows
+
+
+def _unreadable(error: Exception, affects: str) -> Gap:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return Gap(
+        what="the engine's adapter could not read the evidence of this run: "
+        f"{type(error).__name__}: {error} ({last.filename.rpartition('/')[2]}:{last.lineno})",
+        affects=affects,
+        needed="a corrected adapter; the evidence itself is in the bundle",
+        state="open",
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 class EngineEntry:
     label: str
     adapter: str  # "module:attribute", a runners.engines.base.EngineAdapter
+    computes: bool = True  # false: no model runs, so nothing is evidenced beyond E0
 
 
 ENGINES: dict[str, EngineEntry] = {
@@ -14,7 +15,13 @@ ENGINES: dict[str, EngineEntry] = {
         label="any OpenAI-style endpoint",
         adapter="runners.engines.openai_endpoint.adapter:ADAPTER",
     ),
+    "replay": EngineEntry(
+        label="replay of a sealed run",
+        adapter="runners.engines.replay.adapter:ADAPTER",
+        computes=False,
+    ),
     "torch": EngineEntry(
         label="torch (transformers)", adapter="runners.engines.torch.adapter:ADAPTER"
     ),
+    "vllm": EngineEntry(label="vLLM", adapter="runners.engines.vllm.adapter:ADAPTER"),
 }

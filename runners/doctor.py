@@ -15,6 +15,7 @@ from experiments.errors import Refusal
 from experiments.plan import plan
 from runners.adapters import adapter_for
 from runners.catalogue import ENGINES
+from runners.environments.pins import artifacts_folder
 from runners.evidence.artifact_sources import locate
 from runners.protocol.errors import Finding, RunnerError
 
@@ -63,15 +64,17 @@ def _engine(key: str, spec: dict[str, Any] | None) -> Check:
     if problem is None:
         return Check(name=name, state="ok", seen=f"version {spec['engine']['version']}")
     seen, _, command = problem.partition(". Run: ")
-    return Check(name=name, state="missing", seen=seen, remedy=command or "see what it says")
+    # An environment of its own is installed by who wants that engine; nothing else needs it.
+    state = "missing" if spec["engine"]["environment"]["kind"] == "platform" else "optional"
+    return Check(name=name, state=state, seen=seen, remedy=command or "see what it says")
 
 
 def _artifact(artifact: dict[str, Any]) -> Check:
     name = f"artifact {artifact['name']}"
     try:
-        found = locate(artifact["source"], str(artifact["revision"]), roots=())
+        found = locate(artifact["source"], str(artifact["revision"]), roots=(artifacts_folder(),))
     except RunnerError as error:
-        return _check(name, error.finding)
+        return _check(name, error.finding, is_needed=artifact["parent"] is None)
     absent = [f["path"] for f in artifact["files"] if not (found.base / f["path"]).is_file()]
     if absent:
         seen = f"not in {found.base}: {', '.join(absent)}"

@@ -56,7 +56,7 @@ class Prepared:
         return {
             "ok": True,
             "spec_digest": self.context["spec_digest"],
-            "plan_digest": self.plan.digest,
+            "plan_digest": self.context["plan_digest"],
             "artifact": self.artifact.identity if self.artifact else None,
             "plan": self.plan.summary,
             "estimated_bytes": self.estimated_bytes,

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from runners.adapters import identify_with
+from runners.adapters import identify_with, printed_by
 from runners.evidence import closing, processes
 from runners.evidence.logs import last_lines
 from runners.evidence.sweep import Swept, sweep
@@ -91,6 +91,7 @@ def _seal(workspace: Workspace, swept: Swept, state: RunState) -> None:
         log,
         closing.Ending(state=state, reason=reason, phase=None, last_lines=tuple(words)),
         identify=identify_with(workspace, log),
+        read_printed=printed_by(workspace, log),
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import uvloop
 
-from runners.adapters import adapter_for, identify_with
+from runners.adapters import adapter_for, identify_with, printed_by
 from runners.calibrating import calibrate_client
 from runners.evidence import closing, host, launch, processes, registration, release
 from runners.evidence.declared_limits import declared_limits
@@ -119,7 +119,7 @@ class Session:
             client_cores=cores,
         )
         record.count(0, pq.read_metadata(workspace.bundle / layout.PLAN).num_rows)
-        described = host.describe()
+        described = host.describe(workspace.bundle)
         record.write_document(layout.HOST, described)
         for gap in (*described["gaps"], *declared_limits(record.spec)):
             record.log.gap(gap)
@@ -276,6 +276,7 @@ class Session:
             self._record.log,
             ending,
             identify=identify_with(self._workspace, self._record.log),
+            read_printed=printed_by(self._workspace, self._record.log),
             observed=self._observed,
         )
         self._record.tell("end", ending.state.value)

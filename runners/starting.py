@@ -22,6 +22,8 @@ from runners.protocol.documents import Gap
 from runners.protocol.events import SessionEvent
 from runners.protocol.workspace import Workspace, write_json
 
+_ECHO_S = 90.0  # an engine may look at its whole environment before it tells its configuration
+
 
 class EngineStart:
     """``engine`` is there as soon as something may have to be stopped.
@@ -121,6 +123,7 @@ class EngineStart:
                 scratch=self._workspace.scratch,
                 port=self._port,
                 execution_id=context["execution_id"],
+                roots=tuple(Path(root) for root in context.get("artifact_roots", ())),
             )
         )
 
@@ -172,7 +175,7 @@ class EngineStart:
         )
         path, info = self._adapter.info_path(), None
         if path is not None:
-            reply = await asyncio.to_thread(endpoint.ask, plan.base_url, path, timeout_s=10.0)
+            reply = await asyncio.to_thread(endpoint.ask, plan.base_url, path, timeout_s=_ECHO_S)
             info = reply.json() if reply.ok else None
         if isinstance(info, dict):
             self._record.write_document(layout.SERVER_INFO, info)

@@ -80,11 +80,13 @@ def _package(source: Mapping[str, Any], revision: str) -> Iterator[Finding]:
 
 def _folder(path: str | None, policy: Policy) -> Iterator[Finding]:
     roots = ", ".join(policy.artifact_roots) or "none configured"
+    if path is not None and not PurePosixPath(path).is_absolute() and not _escapes(path):
+        return  # looked for below each allowed root, and among the artifacts made on this machine
     if path is None or not policy.allows_file(path):
         yield Finding(
             field="artifact.source.path",
             seen=str(path),
-            allowed=f"an absolute path below an allowed root ({roots})",
+            allowed=f"a path below an allowed root ({roots}), absolute or relative to one",
             remedy="Move the folder there, or allow its root in the settings (ASSAY_ARTIFACT_ROOTS).",
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from experiments.checks import replay, vllm
 from experiments.checks.policy import Policy
 from experiments.errors import Finding
 
@@ -44,6 +45,8 @@ def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
         yield _finding("device.count", document["device"]["count"], "at least 1", "Ask for one.")
     if is_endpoint:
         yield from _endpoint(engine)
+    elif engine["key"] == "replay":
+        yield from replay.check(engine["settings"], policy)
     elif document["artifact"]["source"]["kind"] == "endpoint":
         yield _finding(
             "artifact.source.kind",
@@ -53,6 +56,8 @@ def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
         )
     elif engine["key"] == "torch":
         yield from _torch(engine["settings"], document["artifact"]["precision"])
+    elif engine["key"] == "vllm":
+        yield from vllm.check(document)
 
 
 def _environment(environment: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:

@@ -50,6 +50,7 @@ def check(document: Mapping[str, Any]) -> Iterator[Finding]:
     limits = {
         "artifact.config.max_length": (document["artifact"]["config"] or {}).get("max_length"),
         "engine.settings.max_length": settings.get("max_length"),
+        "engine.settings.max_model_len": settings.get("max_model_len"),
     }
     least = 1 if workload["call_type"] == "generation" else 0
     for shape in shapes(document):

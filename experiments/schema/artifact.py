@@ -38,7 +38,8 @@ class ArtifactSource:
 
     ``hf``: ``repository`` and a 40-hex commit sha as ``artifact.revision``.
     ``package``: ``package``, ``version``, ``wheel_sha256`` and ``path`` inside it.
-    ``folder``: ``path`` below an allowed root; the revision is the hash of its sorted file list.
+    ``folder``: ``path`` below an allowed root, absolute or relative to one; the revision is the hash of its
+    sorted file list. ``ASSAY_HOME/artifacts`` is always one.
     ``endpoint``: not known; revision, files, config, precision, tokenizer and template are null or empty.
     """
 

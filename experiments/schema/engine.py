@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments.schema.parallel import Parallel
 from experiments.schema.roles import context_field, key_field, unknown_field, variable_field
+from experiments.schema.vllm_settings import VllmSettings
 
 
 class EnvironmentKind(StrEnum):
@@ -80,6 +81,19 @@ class EndpointSettings:
 
 
 @dataclass
+class ReplaySettings:
+    """A sealed run's replies, served again as they came.
+
+    ``bundle`` is the folder of a sealed bundle below an allowed root, ``bundle_digest`` the sha256 of its
+    manifest. ``speed`` 2 halves every recorded distance in time.
+    """
+
+    bundle: str = context_field()
+    bundle_digest: str = key_field()
+    speed: float = variable_field(1.0)
+
+
+@dataclass
 class EngineConfig:
     key: str = key_field()
     version: str | None = key_field()
@@ -113,7 +127,29 @@ class EndpointEngineConfig(EngineConfig):
     settings: EndpointSettings = key_field(EndpointSettings)
 
 
+@dataclass
+class ReplayEngineConfig(EngineConfig):
+    """``version`` is that of the replay's own behaviour."""
+
+    key: str = key_field("replay")
+    version: str | None = key_field("1.0.0")
+    settings: ReplaySettings = key_field(ReplaySettings)
+
+
+def _own_venv() -> EngineEnvironment:
+    return EngineEnvironment(kind=EnvironmentKind.venv)
+
+
+@dataclass
+class VllmEngineConfig(EngineConfig):
+    key: str = key_field("vllm")
+    environment: EngineEnvironment = key_field(_own_venv)
+    settings: VllmSettings = key_field(VllmSettings)
+
+
 ENGINE_SCHEMAS: dict[str, type[EngineConfig]] = {
     "openai_endpoint": EndpointEngineConfig,
+    "replay": ReplayEngineConfig,
     "torch": TorchEngineConfig,
+    "vllm": VllmEngineConfig,
 }

@@ -170,6 +170,7 @@ INTERPRETER_COMMAND = [sys.executable, "-P", "-m", "assay.archive.interpretation
 SUBPROCESS_PATH = PYTHON_PATH
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 _POLICY = Policy.from_environment(os.environ)
-ARTIFACT_ROOTS = [Path(p) for p in _POLICY.artifact_roots]
+# The last one holds what was made here: assay artifact make.
+ARTIFACT_ROOTS = [*map(Path, _POLICY.artifact_roots), HOME / "artifacts"]
 ENDPOINT_HOSTS = list(_POLICY.url_hosts)
 SECRET_NAMES = [n for n in os.environ.get("ASSAY_SECRET_NAMES", "").split(",") if n]

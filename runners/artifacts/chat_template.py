@@ -6,20 +6,9 @@ made again, so ``strftime_now`` is refused.
 """
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
-
-from jinja2 import TemplateError
-from jinja2.ext import loopcontrols
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-# Everything that template code can raise from inside the sandbox.
-_TEMPLATE_FAULTS = (
-    *(TemplateError, ArithmeticError, AttributeError, LookupError, MemoryError),
-    *(RecursionError, TypeError, ValueError),
-)
+from typing import Any
 
 
 class TemplateProblem(Exception):
@@ -37,33 +26,10 @@ class ChatTemplate:
 
     def render(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The full model input for ``messages`` with the prompt for the next answer appended."""
+        from runners.artifacts import template_sandbox
+
+        variables = {"messages": list(messages), "add_generation_prompt": True}
         try:
-            template = _environment().from_string(self.text)
-            return template.render(
-                messages=list(messages), add_generation_prompt=True, **self.special_tokens
-            )
-        except _TEMPLATE_FAULTS as error:
+            return template_sandbox.render(self.text, variables | dict(self.special_tokens))
+        except template_sandbox.FAULTS as error:
             raise TemplateProblem(str(error) or type(error).__name__) from error
-
-
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
-    )
-    environment.filters["tojson"] = _to_json
-    environment.globals["raise_exception"] = _raise_exception
-    environment.globals["strftime_now"] = _no_clock
-    return environment
-
-
-def _to_json(value: Any, ensure_ascii: bool = False, indent: int | None = None) -> str:
-    # Jinja's own filter escapes HTML characters, which would change the model's input.
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent)
-
-
-def _raise_exception(message: str) -> NoReturn:
-    raise TemplateError(message)
-
-
-def _no_clock(_format: str) -> NoReturn:
-    raise TemplateError("the template asks for the current date, so its prompts cannot be repeated")

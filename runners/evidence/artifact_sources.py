@@ -120,7 +120,7 @@ def _hub_snapshot(repository: str, revision: str) -> Located:
 
 
 def _folder(path: Path, revision: str, roots: Sequence[Path]) -> Located:
-    base = path.resolve()
+    base = _below(path, roots).resolve()
     if not any(base.is_relative_to(root.resolve()) for root in roots):
         allowed = ", ".join(str(r) for r in roots) or "none configured"
         raise _refused(
@@ -130,7 +130,11 @@ def _folder(path: Path, revision: str, roots: Sequence[Path]) -> Located:
             "Move the folder there, or allow its root (ASSAY_ARTIFACT_ROOTS).",
         )
     if not base.is_dir():
-        raise _lacks("artifact.source.path", f"{base} is not there", f"copy the artifact to {base}")
+        raise _lacks(
+            "artifact.source.path",
+            f"{base} is not there",
+            "copy the artifact there, or, if its declaration names a parent: assay artifact make NAME",
+        )
     seen = folder_revision(base)
     if seen != revision:
         raise _refused(
@@ -140,6 +144,13 @@ def _folder(path: Path, revision: str, roots: Sequence[Path]) -> Located:
             "The folder is not the pinned one: restore it, or pin what is there.",
         )
     return Located(base=base, recorded_sha256={}, gaps=())
+
+
+def _below(path: Path, roots: Sequence[Path]) -> Path:
+    """A relative path below the first root that has it; below the last one if none has."""
+    if path.is_absolute() or not roots:
+        return path
+    return next((root / path for root in roots if (root / path).is_dir()), roots[-1] / path)
 
 
 def folder_revision(folder: Path) -> str:

@@ -4,6 +4,8 @@ The session calls it at its own end, the reaper for a session that died. Doing i
 interruption goes on where it stopped.
 """
 
+import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +21,13 @@ from runners.evidence import (
     sent_inputs,
 )
 from runners.protocol import clocks, layout, manifest, sealing, withholding
-from runners.protocol.documents import Gap, IdentityItem
+from runners.protocol.documents import Anchor, Gap, IdentityItem
 from runners.protocol.events import RunState, SessionEvent
 from runners.protocol.session_log import SessionLog, read
 from runners.protocol.workspace import Workspace, read_json
 
 Identify = Callable[[Mapping[str, Any] | None], Sequence[IdentityItem]]
+ReadPrinted = Callable[[Sequence[Anchor], str], Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +60,13 @@ def close(
     ending: Ending,
     *,
     identify: Identify,
+    read_printed: ReadPrinted = lambda anchors, clock_domain: (),
     observed: Observed | None = None,
 ) -> str:
-    """Seal and return the bundle digest. ``identify`` gets the engine's echo of its configuration."""
+    """Seal and return the bundle digest. ``identify`` gets the engine's echo of its configuration.
+
+    ``read_printed`` makes events out of the log of an engine that wrote no event log of its own.
+    """
     digest = sealing.sealed_digest(workspace.bundle)
     if digest is not None:
         return digest
@@ -69,6 +76,7 @@ def close(
     registration.withdraw_late(workspace, log)
     redactor = secrets.from_environment(context["secret_names"], os.environ)
     engine_records.bring_in(workspace, log, spec, redactor)
+    _take_printed(workspace, read_printed)
     streams = sealing.convert_streams(workspace, keep_content=keeps_content)
     gaps = [gap for stream in streams for gap in stream.gaps]
     gaps += sent_inputs.count_sent_inputs(
@@ -88,6 +96,32 @@ def close(
     _write_documents(workspace, ending, streams, spec, seen, identify)
     state = _decide(workspace, log, ending)
     return sealing.finish(workspace, header=_header(workspace, context, state))
+
+
+def _take_printed(workspace: Workspace, read_printed: ReadPrinted) -> None:
+    """Put events that were read out of the log among those that the engine wrote, in order of time.
+
+    Once: rows out of a log name their ``source`` line, and a resumed sealing finds them there.
+    """
+    path = workspace.bundle / layout.ENGINE_EVENTS
+    known = path.read_bytes().splitlines() if path.exists() else []
+    if any(b'"source"' in line for line in known):
+        return
+    rows = read_printed(observation.anchors(workspace), observation.client_domain(workspace))
+    if not rows:
+        return
+    lines = sorted([*known, *(json.dumps(row).encode() for row in rows)], key=_time_of)
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(b"".join(line + b"\n" for line in lines))
+    part.replace(path)
+
+
+def _time_of(line: bytes) -> float:
+    """A torn line, the last of a process that was killed, stays at the end."""
+    try:
+        return float(json.loads(line)["t_ns"])
+    except (ValueError, KeyError, TypeError):
+        return math.inf
 
 
 def _ended_early(seen: Observed) -> list[Gap]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict
 
-from runners.evidence import cgroup
+from runners.evidence import attached, cgroup
 from runners.protocol import clocks
 from runners.protocol import host as machine
 from runners.protocol.documents import Gap
@@ -40,8 +40,11 @@ class HostDocument(TypedDict):
     gaps: list[Gap]
 
 
-def describe() -> HostDocument:
-    """Read all facts now. Nothing here takes privileges; what cannot be read is null with a reason."""
+def describe(folder: Path = Path()) -> HostDocument:
+    """Read all facts now. Nothing here takes privileges; what cannot be read is null with a reason.
+
+    ``folder`` is where the run is written: its storage is described.
+    """
     info, memory = machine.cpuinfo(), machine.meminfo()
     limits = cgroup.find().limits()
     flags = set((info.get("flags") or info.get("Features") or "").split())
@@ -84,6 +87,7 @@ def describe() -> HostDocument:
         "memory_available_bytes": _reading(memory.get("MemAvailable"), "/proc/meminfo", "byte"),
         "load_average": _reading(list(os.getloadavg()), "/proc/loadavg"),
     }
+    facts |= _attached(folder)
     driver = _read("/proc/driver/nvidia/version")
     facts["nvidia_driver"] = _rated(
         driver.splitlines()[0] if driver else None,
@@ -92,6 +96,19 @@ def describe() -> HostDocument:
     )
     fingerprint = machine.fingerprint(machine.describe())
     return HostDocument(fingerprint=fingerprint, facts=facts, gaps=_gaps(facts))
+
+
+def _attached(folder: Path) -> dict[str, Fact]:
+    """Context, not key: where a run is written and what else is attached changes no kernel it uses."""
+    found = (
+        attached.storage(folder) | attached.network() | attached.proxies() | attached.distances()
+    )
+    facts = {
+        name: _context(fact.value, fact.source, fact.unit, fact.absent)
+        for name, fact in found.items()
+    }
+    available = attached.storage_available_bytes(folder)
+    return facts | {"storage_available_bytes": _reading(available, "statvfs", "byte")}
 
 
 def _gaps(facts: dict[str, Fact]) -> list[Gap]:

@@ -44,7 +44,7 @@ class Record:
         sealing.write_document(self._workspace.bundle / name, self.clean(name, document))
 
     def wire_transform(self) -> Callable[[WireRows], WireRows] | None:
-        """Masks declared secrets in the client's reads, on the writer's thread; None if there are none."""
+        """Masks declared secrets in the client's reads before they are kept; None if there are none."""
         return wire_transform(self.redactor, self._workspace.root / REDACTIONS)
 
     def failure(self, error: RunnerError, stage: str) -> None:

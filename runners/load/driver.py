@@ -15,6 +15,7 @@ from runners.load.followers import Followers, has_structure
 from runners.load.lags import LagSeries
 from runners.load.limits import StopReason, Timeouts
 from runners.load.pace import ClosedLoop, OpenLoop, pace
+from runners.load.packing_turns import PackingTurns
 from runners.load.process_state import garbage_collection_paused
 from runners.load.recorder import Recorder
 from runners.load.report import DriveReport, Tally, client_limits
@@ -147,6 +148,7 @@ class _Drive:
         )
         self._sending = sending(plan, self._course)
         self._ending = Ending(self._course, self._sending, tally=self._tally, retries=retries)
+        self._packing = PackingTurns(recorder.pack_if_worth)
         self._watch = Watch(
             self._course.deadlines,
             recorder,
@@ -170,6 +172,7 @@ class _Drive:
             # no effect but on a drive cancelled from outside
             course.finish(StopReason.stop_requested)
             course.deadlines.close()
+            self._packing.close()
             course.leave_the_rest_open()
         self._tell_progress()
         return self._report(reason)
@@ -178,6 +181,7 @@ class _Drive:
         if isinstance(self._plan, ClosedLoop):
             open_files.check_room_for(len(self._plan.slots))
         self._watch.start()
+        self._packing.start()
         self._course.start(origin_ns)
         self._sending.start()
 

@@ -16,6 +16,7 @@ from runners.load.lags import LagSeries
 from runners.load.regeneration import asked_again
 from runners.load.replies import KeptReads
 from runners.load.requests import PreparedRequest, with_messages
+from runners.protocol.answer_form import load_schema_library
 from runners.protocol.manifest import canonical
 
 _now = time.monotonic_ns
@@ -112,6 +113,8 @@ class Followers:
         leaders: dict[str, str] = {}  # task -> its leading root
         for request in requests:
             row = request.row
+            if request.on_reply is not None:
+                load_schema_library()
             after = list(row.get("after") or ())
             if after:
                 group = self._group_of[after[0]]

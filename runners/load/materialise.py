@@ -37,8 +37,11 @@ class Materialised:
 
     plan: tuple[dict[str, Any], ...]
     prompts: tuple[dict[str, Any], ...]
-    digest: str
     summary: dict[str, Any]
+
+    @property
+    def digest(self) -> str:
+        return plan_digest(self.plan)
 
 
 def materialise(
@@ -79,20 +82,19 @@ def materialise(
         for sequence, (ask, number) in enumerate(numbered(asks))
     ]
     prompts = {
-        ask.prompt.ref: {
-            "prompt_ref": ask.prompt.ref,
-            "messages": canonical(ask.prompt.messages).decode("utf-8"),
+        row["prompt_ref"]: {
+            "prompt_ref": row["prompt_ref"],
+            "messages": ask.prompt.canonical_json.decode("utf-8"),
             "expanded": ask.prompt.expanded,
             "token_ids": None if ask.prompt.token_ids is None else list(ask.prompt.token_ids),
             "tokenizer_sha256": tokenizer_sha256,
             "chat_template_sha256": chat_template_sha256,
         }
-        for ask in asks
+        for row, ask in zip(rows, asks, strict=True)
     }
     return Materialised(
         plan=tuple(rows),
         prompts=tuple(prompts.values()),
-        digest=plan_digest(rows),
         summary=_with_notes(
             summary(rows), trace=paced.notes, file=sample.summary() if sample else {}
         ),
@@ -123,9 +125,9 @@ def _inputs(asks: Sequence[Ask]) -> Iterator[disjointness.Input]:
         )
 
 
-def plan_digest(rows: list[dict[str, Any]]) -> str:
+def plan_digest(rows: Sequence[dict[str, Any]]) -> str:
     """sha256 (hex) of the canonical JSON of the plan rows in order."""
-    return hashlib.sha256(canonical(rows)).hexdigest()
+    return hashlib.sha256(canonical(list(rows))).hexdigest()
 
 
 def write(materialised: Materialised, folder: Path) -> None:

@@ -20,8 +20,12 @@ class UncountedPrompt:
     input_sha256: None = None
 
     @property
+    def canonical_json(self) -> bytes:
+        return canonical(self.messages)
+
+    @property
     def ref(self) -> str:
-        return hashlib.sha256(canonical(self.messages)).hexdigest()
+        return hashlib.sha256(self.canonical_json).hexdigest()
 
 
 AnyPrompt = Prompt | UncountedPrompt

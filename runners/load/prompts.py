@@ -45,11 +45,15 @@ class Prompt:
     messages: Any
     expanded: str
     token_ids: tuple[int, ...]
+    canonical_json: bytes = field(init=False, repr=False, compare=False)  # JSON of the messages
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "canonical_json", canonical(self.messages))
 
     @property
     def ref(self) -> str:
         """sha256 of the canonical JSON of the messages."""
-        return hashlib.sha256(canonical(self.messages)).hexdigest()
+        return hashlib.sha256(self.canonical_json).hexdigest()
 
     @property
     def input_sha256(self) -> str:

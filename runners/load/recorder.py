@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from runners.protocol import layout
+from runners.protocol.packing import Transform
 from runners.protocol.segment_reader import Conversion, segment_files, to_parquet
 from runners.protocol.segment_writer import SegmentWriter
-from runners.protocol.segments import SegmentStream, Transform
+from runners.protocol.segments import SegmentStream
 from runners.protocol.tables import ATTEMPTS, SENT_INPUTS, WIRE
 
 ATTEMPTS_STREAM = "attempts"
@@ -29,6 +30,10 @@ class Recorder:
         self._wire: SegmentStream = writer.open(WIRE_STREAM, WIRE, transform=redact_wire)
         self.read: Callable[[tuple[str, int, bytes]], None] = self._wire.append
         self.attempt: Callable[[tuple[Any, ...]], None] = self._attempts.append
+
+    def pack_if_worth(self) -> bool:
+        """Pack a slice of what waits, for the event loop between two reads; whether more waits."""
+        return self._wire.pack_if_worth() or self._attempts.pack_if_worth()
 
     def sent_inputs(self) -> Callable[[tuple[Any, ...]], None]:
         """Where bodies go that were made while the run went; the stream is opened by the first who asks."""

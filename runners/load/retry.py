@@ -105,6 +105,10 @@ class RetryPolicy:
                 )
 
     @property
+    def never_retries(self) -> bool:
+        return self.count == 0
+
+    @property
     def reads_retry_after(self) -> bool:
         return self.retry_after == _HONOUR
 
@@ -153,6 +157,8 @@ class Retries:
 
     def wait_s(self, failed: Attempt, *, ended_ns: int, first_tries: int) -> float | None:
         """Seconds until the next try of this request, or None if it is not tried again."""
+        if self._policy.never_retries:
+            return None
         request_id = failed.request.request_id
         if failed.number == 1:
             self._first_created_ns[request_id] = failed.created_ns or ended_ns

@@ -23,8 +23,8 @@ from runners.load.report import DriveReport
 from runners.load.sharding import shards, share_of_load
 from runners.protocol import layout
 from runners.protocol.events import Segment
+from runners.protocol.packing import Transform
 from runners.protocol.segment_writer import SegmentWriter
-from runners.protocol.segments import Transform
 from runners.protocol.workspace import Workspace
 
 _now = time.monotonic_ns

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runners.load.materialise import Materialised, plan_digest
+from runners.load.materialise import Materialised
 from runners.load.prompts import COMPLETIONS
 
 # Common English words; most vocabularies hold each of them as one token.
@@ -52,6 +52,4 @@ def without_counts(counted: Materialised) -> Materialised:
         | ({"expanded": None} if row["prompt_ref"] in chats else {})  # by which template, if any?
         for row in counted.prompts
     ]
-    return dataclasses.replace(
-        counted, plan=tuple(plan), prompts=tuple(prompts), digest=plan_digest(plan)
-    )
+    return dataclasses.replace(counted, plan=tuple(plan), prompts=tuple(prompts))

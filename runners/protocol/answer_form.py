@@ -4,14 +4,16 @@ The client asks while a run goes (to ask again, to fill a result back), the inte
 bundle's own bytes; both ask here, so that they cannot differ.
 """
 
+import importlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import jsonschema
-from referencing import Registry
-from referencing.exceptions import Unresolvable
+
+def load_schema_library() -> None:
+    """For a drive, before it begins: loading it at the first check would stop the event loop."""
+    importlib.import_module("jsonschema")
 
 
 def form_problem(answer: str, check: Mapping[str, Any]) -> str | None:
@@ -37,6 +39,11 @@ def form_problem(answer: str, check: Mapping[str, Any]) -> str | None:
 
 
 def _schema_problem(document: Any, schema: dict[str, Any]) -> str | None:
+    # Loaded by those who check a schema: half of a second on a slow machine, before every run otherwise.
+    import jsonschema
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
     try:
         checker = jsonschema.validators.validator_for(schema)
         checker.check_schema(schema)

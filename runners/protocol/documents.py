@@ -161,6 +161,7 @@ class PredictionsDocument(TypedDict):
     parameters: list[Parameter]
     predictions: list[Prediction]
     assumptions: list[str]
+    calibration: NotRequired[str]  # sha256 of the calibration that its fitted parameters come from
 
 
 class RunContext(TypedDict):

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import rfc8785
-
 from runners.protocol import layout
+from runners.protocol.canonical_json import canonical as canonical
 
 _BLOCK = 2**20
 
@@ -40,11 +39,6 @@ def sha256_of(path: Path) -> str:
         while block := stream.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-def canonical(document: Any) -> bytes:
-    """Canonical JSON bytes (RFC 8785). NaN and infinities are refused by the serializer."""
-    return rfc8785.dumps(document)
 
 
 def bundle_files(folder: Path) -> list[str]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from runners.protocol.documents import Gap
@@ -234,10 +233,10 @@ def _flush(
     table = pa.Table.from_batches(pending, schema=schema).combine_chunks()
     pending.clear()
     if table.num_rows and grouped_by is not None:
-        order = pc.sort_indices(table, sort_keys=[(grouped_by, "ascending")])  # it is stable
         group_rows = table.num_rows * _SORTED_GROUP_BYTES // max(1, table.nbytes)
         writer.write_table(
-            table.take(order), row_group_size=max(1, min(group_rows, _SORTED_GROUP_ROWS))
+            table.sort_by([(grouped_by, "ascending")]),  # it is stable
+            row_group_size=max(1, min(group_rows, _SORTED_GROUP_ROWS)),
         )
     elif table.num_rows:
         writer.write_table(table, row_group_size=table.num_rows)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from runners.protocol.errors import Finding, RunFailed
-from runners.protocol.segments import SegmentStream, StreamReport, Transform
+from runners.protocol.packing import Transform
+from runners.protocol.segments import SegmentStream, StreamReport
 
 MAX_FLUSH_INTERVAL_S = 1.0
 
@@ -54,7 +55,7 @@ class SegmentWriter:
     def open(
         self, name: str, schema: pa.Schema, *, transform: Transform | None = None
     ) -> SegmentStream:
-        """A new stream. ``transform`` rewrites rows on the writer thread (redaction) before they are kept."""
+        """A new stream. ``transform`` rewrites rows (redaction) before they are kept."""
         if name in self._streams:
             raise RunFailed(
                 Finding(

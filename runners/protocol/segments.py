@@ -1,9 +1,9 @@
 """A stream of rows of a running execution: Arrow IPC messages appended to numbered segment files.
 
-The hot path appends a tuple to a queue; the writer thread (``segment_writer``) drains it, a small slice at
-a time so that it never holds the interpreter for long. What was written survives the death of the
-process: a segment is whole IPC messages one after another, and ``segment_reader`` takes back all of them.
-A power cut may lose what the operating system had not yet put on disk.
+The hot path appends a tuple to a queue; ``packing`` makes messages of what waits there, and the writer
+thread (``segment_writer``) puts them on disk. What was written survives the death of the process: a segment
+is whole IPC messages one after another, and ``segment_reader`` takes back all of them. A power cut may lose
+what the operating system had not yet put on disk.
 
 Beyond its byte limit a stream keeps its head (the first half of the limit) and its tail (the last half, in
 a ring of small segments). Segments are numbered without gaps and carry the number of the first row in
@@ -21,18 +21,15 @@ from typing import Any
 import pyarrow as pa
 
 from runners.protocol import clocks
+from runners.protocol.packing import Packed, Packing, Row, Transform
 
 END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 SUFFIX = ".arrows"
 
-_SLICE_ROWS = 256  # about 0.1 ms of held interpreter
 _SLICE_BYTES = 256 * 2**10
+_WRITE_BYTES = 2**20  # of one write: each costs a turn of the interpreter
 _SEGMENT_BYTES = 64 * 2**20
 _TAIL_SEGMENTS = 4
-
-Row = tuple[Any, ...]
-Rows = list[Row]
-Transform = Callable[[Rows], Rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +91,13 @@ class SegmentStream:
         self._limit_bytes = limit_bytes
         self._head_bytes = limit_bytes // 2
         self._tail_segment_bytes = max(1, (limit_bytes // 2) // (_TAIL_SEGMENTS + 1))
-        self._slice_bytes = min(_SLICE_BYTES, max(1, self._tail_segment_bytes // 8))
-        self._transform = transform
-        # The last variable-length column is the payload by which a slice is cut.
-        sized = [i for i, f in enumerate(schema) if pa.types.is_binary(f.type)]
-        self._payload = sized[-1] if sized else None
-        self._queue: deque[Row] = deque()
-        self.append: Callable[[Row], None] = self._queue.append
+        part_bytes = max(1, self._tail_segment_bytes // 8)
+        self._write_bytes = min(_WRITE_BYTES, part_bytes)
+        self._packing = Packing(
+            schema, slice_bytes=min(_SLICE_BYTES, part_bytes), transform=transform
+        )
+        self.append: Callable[[Row], None] = self._packing.append
+        self.pack_if_worth: Callable[[], bool] = self._packing.pack_if_worth
         self._head: list[_Segment] = []
         self._tail: deque[_Segment] = deque()
         self._open: _Segment | None = None
@@ -114,8 +111,8 @@ class SegmentStream:
 
     @property
     def waiting(self) -> int:
-        """Rows appended and not yet written."""
-        return len(self._queue)
+        """Rows appended and not yet packed."""
+        return self._packing.waiting
 
     @property
     def has_ended(self) -> bool:
@@ -123,19 +120,11 @@ class SegmentStream:
 
     def drain(self) -> None:
         """Write what is waiting now (rows that arrive meanwhile are left for the next call)."""
-        left = len(self._queue)
-        while left > 0:
-            rows = self._take(left)
-            left -= len(rows)
-            if self._end is not None:
-                self._rows_dropped += len(rows)
-                continue
-            try:
-                self._write(rows)
-            except OSError as error:
-                self._stop(f"{os.strerror(error.errno or 0)} (errno {error.errno})", rows)
-            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-                self._stop(f"a row does not fit the schema: {error}", rows)
+        until = self._packing.position()
+        while packed := self._packing.take(self._write_bytes, until=until):
+            self._write([p for p in packed if p.problem is None])
+            for broken in (p for p in packed if p.problem is not None):
+                self._stop(str(broken.problem), broken.rows)
 
     def close(self) -> StreamReport:
         """Drain, mark the end of the stream and put it on disk."""
@@ -146,7 +135,7 @@ class SegmentStream:
                     self._begin_segment()
                 self._finish_segment()
             except OSError as error:
-                self._stop(f"{os.strerror(error.errno or 0)} (errno {error.errno})", [])
+                self._stop(f"{os.strerror(error.errno or 0)} (errno {error.errno})", 0)
         return self.report()
 
     def report(self) -> StreamReport:
@@ -166,30 +155,22 @@ class SegmentStream:
             else None,
         )
 
-    def _take(self, limit: int) -> Rows:
-        queue, payload = self._queue, self._payload
-        rows: Rows = []
-        size = 0
-        for _ in range(min(limit, _SLICE_ROWS)):
-            row = queue.popleft()
-            rows.append(row)
-            if payload is not None and row[payload] is not None:
-                size += len(row[payload])
-                if size >= self._slice_bytes:
-                    break
-        return rows
-
-    def _write(self, rows: Rows) -> None:
-        kept = self._transform(rows) if self._transform else rows
-        if not kept:
+    def _write(self, packed: list[Packed]) -> None:
+        rows = sum(p.rows for p in packed)
+        if self._end is not None:
+            self._rows_dropped += rows
             return
-        columns = zip(*kept, strict=True)
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
-        message = pa.RecordBatch.from_arrays(arrays, schema=self._schema).serialize()
-        segment = self._segment_for(message.size)
-        self._put(segment, message)
-        segment.rows += len(kept)
-        self._rows_written += len(kept)
+        if not rows:
+            return
+        messages = b"".join(p.message for p in packed)
+        try:
+            segment = self._segment_for(len(messages))
+            self._put(segment, messages)
+        except OSError as error:
+            self._stop(f"{os.strerror(error.errno or 0)} (errno {error.errno})", rows)
+            return
+        segment.rows += rows
+        self._rows_written += rows
 
     def _segment_for(self, size: int) -> _Segment:
         segment = self._open
@@ -254,8 +235,8 @@ class SegmentStream:
         segment.bytes += done
         self._bytes_written += done
 
-    def _stop(self, reason: str, rows: Rows) -> None:
-        self._end = (time.monotonic_ns(), reason)
-        self._rows_dropped += len(rows)
+    def _stop(self, reason: str, rows_dropped: int) -> None:
+        self._end = self._end or (time.monotonic_ns(), reason)
+        self._rows_dropped += rows_dropped
         if self._open is not None:
             self._set_aside(self._open)

@@ -8,6 +8,8 @@ from typing import Any, TypedDict
 
 from assay.analysis.dependencies import DependencyAccount
 from assay.analysis.memory_layers import LayerReading
+from assay.analysis.residual.state_columns import StateColumns
+from assay.analysis.resources.documents import ResourceReading
 from assay.analysis.task_documents import TaskReading, WorkloadReading
 from assay.analysis.token_counts import CountDisagreement
 from runners.protocol.documents import Gap, IdentityItem
@@ -199,6 +201,7 @@ class RunReading(TypedDict):
     grade: GradeDocument
     identity: list[IdentityItem]
     residuals: list[dict[str, Any]]
+    state_columns: list[StateColumns]  # of the KV cache; empty where no size was registered
     gaps: list[Gap]
     dependencies: list[DependencyAccount]  # each external dependency on its own
     stream_pace: dict[
@@ -212,6 +215,7 @@ class RunReading(TypedDict):
     windows: list[dict[str, Any]]  # over which rates were taken
     origins_ns: dict[str, str]  # clock domain -> what was subtracted from its times, as text
     observed: dict[str, Any]  # counts of server record, iterations, unreadable lines
+    resources: ResourceReading | None  # null: the stream was recorded elsewhere
 
 
 class InterpretationDocument(RunReading):

@@ -15,7 +15,19 @@ from runners.protocol.events import EngineEvent
 FRONT_LAYER = "engine_front"
 LOOP_LAYER = "engine_loop"
 _decode = json.JSONDecoder().decode  # json.loads looks at its options for every line
-_OWN = frozenset({"event", "t_ns", "request", "attempt_id", "process", "value", "clock_domain"})
+_OWN = frozenset(
+    {
+        "event",
+        "t_ns",
+        "error_ns",
+        "request",
+        "attempt_id",
+        "process",
+        "value",
+        "clock_domain",
+        "source",
+    }
+)
 _ID_NAMES = ("request", "attempt_id", "request_id")
 
 
@@ -56,7 +68,7 @@ class EngineEventReader:
                 event=event,
                 t_ns=t_ns - self.origins_ns.setdefault(domain, t_ns),
                 clock_domain=domain,
-                error_ns=0 if domain == self._client_domain else None,
+                error_ns=_error_of(row) if domain == self._client_domain else None,
                 layer=FRONT_LAYER if front else LOOP_LAYER,
                 perspective="server",
                 attempt_id=_id_of(row),
@@ -87,6 +99,12 @@ def _value_of(row: dict[str, Any]) -> Any:
     if isinstance(value, dict):
         return {**rest, **value}
     return rest if value is None else value
+
+
+def _error_of(row: dict[str, Any]) -> int:
+    """The bound that the row states; a stamp taken in the client's own clock domain states none."""
+    stated = row.get("error_ns")
+    return stated if isinstance(stated, int) and stated >= 0 else 0
 
 
 def _id_of(row: dict[str, Any]) -> str | None:

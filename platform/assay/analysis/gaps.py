@@ -35,7 +35,7 @@ def observation_gaps(
                 needed="the engine's own event record, joined by attempt id",
             )
         )
-    if iterations is None or not iterations.steps:
+    if iterations is None or not (iterations.steps or iterations.counted):
         found.append(
             gap(
                 BATCH,

@@ -136,7 +136,8 @@ def iteration_aggregates(log: IterationLog, group: Group, *, clock_domain: str) 
     """Step times and batch sizes of the group's segment."""
     segments = {a.segment for a in group.attempts}
     # A recorded stream has no segments; in a run, steps of warm-up and profile have none of these.
-    steps = [s for s in log.steps if segments == {None} or s.segment in segments - {None}]
+    every = [*log.steps, *(step for step, _ in log.counted)]
+    steps = [s for s in every if segments == {None} or s.segment in segments - {None}]
     return step_aggregates(
         steps,
         segment=group.words or "all segments",

@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.analysis.errors import BadRecord
 from assay.analysis.events import EventRecord, Fact
-from assay.analysis.observed import ObservedStep, StepPhase
+from assay.analysis.observed import CountedStep, ObservedStep, StepPhase
 from assay.analysis.server_record import ServerRecords
 
 
@@ -27,24 +27,37 @@ class Share:
     recomputed: int
 
 
+_COUNTS = ("prefill_requests", "decode_requests", "prefill_tokens", "decode_tokens")
+_ENDED = frozenset({Fact.completed, Fact.cancelled, Fact.failed, Fact.rejected})
+
+
 @dataclass(slots=True)
 class IterationLog:
-    """Collects steps in one pass over the events. ``segment_of`` maps a request to its plan segment."""
+    """Collects steps in one pass over the events. ``segment_of`` maps a request to its plan segment.
+
+    ``counted`` are the steps of a record that names no request, with their evidence.
+    """
 
     segment_of: Mapping[str, str | None]
     steps: list[ObservedStep] = field(default_factory=list)
     evidence: list[str | None] = field(default_factory=list)
+    counted: list[tuple[CountedStep, str | None]] = field(default_factory=list)
     decode_steps_of: dict[str, int] = field(default_factory=dict)
     prefill_steps_of: dict[str, int] = field(default_factory=dict)
     shared_prefill: set[str] = field(default_factory=set)  # prefilled beside another request
     _answered: set[str] = field(default_factory=set)
     _again: set[str] = field(default_factory=set)
+    _held: set[str] = field(default_factory=set)  # received and not yet ended
+
+    @property
+    def count(self) -> int:
+        return len(self.steps) + len(self.counted)
 
     def take(self, event: EventRecord, records: ServerRecords) -> None:
         """Enter an iteration (and its span into each carried request's record) or a preemption."""
         fact = event.fact
-        if fact is Fact.preempted and event.attempt_id is not None:
-            self._again.add(event.attempt_id)
+        if event.attempt_id is not None:
+            self._follow(event.attempt_id, fact)
         if fact is not Fact.iteration or not isinstance(event.value, dict):
             return
         value = event.value
@@ -56,7 +69,10 @@ class IterationLog:
                 allowed="a whole number of ns, 0 or more",
                 remedy="The engine's iteration record is damaged.",
             )
-        shares = [self._share(part) for part in value.get("requests", ())]
+        if "requests" not in value:
+            self.counted.append((self._counted(event, value, duration), event.evidence))
+            return
+        shares = [self._share(part) for part in value["requests"]]
         self.steps.append(self._step(event, value, duration, shares))
         self.evidence.append(event.evidence)
         for share in shares:
@@ -65,6 +81,33 @@ class IterationLog:
             if share.request in self.segment_of:
                 record = records.of(share.request, event.clock_domain, event.error_ns)
                 record.step(event.t_ns, duration)
+
+    def _follow(self, request: str, fact: Fact | None) -> None:
+        if fact is Fact.preempted:
+            self._again.add(request)
+        elif fact is Fact.received:
+            self._held.add(request)
+        elif fact in _ENDED:
+            self._held.discard(request)
+
+    def _counted(self, event: EventRecord, value: Mapping[str, Any], duration: int) -> CountedStep:
+        """A step can have carried only requests that the engine held when it began."""
+        prefilling, decoding, prompt, decoded = (_count(event, value, name) for name in _COUNTS)
+        with_decode = StepPhase.mixed if prefilling else StepPhase.decode
+        segments = {self.segment_of.get(request) for request in self._held}
+        return CountedStep(
+            number=int(value.get("number", len(self.counted))),
+            start_ns=event.t_ns,
+            duration_ns=duration,
+            phase=with_decode if decoding else StepPhase.prefill,
+            batch=prefilling + decoding,
+            tokens_in=prompt + decoded,
+            prefill_tokens=prompt,
+            decode_tokens=decoded,
+            segment=next(iter(segments)) if len(segments) == 1 else None,
+            kv_used_blocks=_int_or_none(value.get("kv_used")),
+            kv_total_blocks=_int_or_none(value.get("kv_total")),
+        )
 
     def _share(self, part: Mapping[str, Any]) -> Share:
         request = str(part.get("request"))
@@ -125,6 +168,18 @@ class IterationLog:
             kv_used_blocks=_int_or_none(value.get("kv_used")),
             kv_total_blocks=_int_or_none(value.get("kv_total")),
         )
+
+
+def _count(event: EventRecord, value: Mapping[str, Any], name: str) -> int:
+    found = _int_or_none(value.get(name))
+    if found is None or found < 0:
+        raise BadRecord(
+            field=f"{event.evidence} {name}",
+            seen=repr(value.get(name)),
+            allowed="a count, where the step does not list its requests",
+            remedy="The engine's iteration record is damaged.",
+        )
+    return found
 
 
 def _int_or_none(value: Any) -> int | None:

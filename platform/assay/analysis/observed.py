@@ -50,6 +50,28 @@ class ObservedStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CountedStep:
+    """One iteration of an engine whose record counts requests and tokens and names no request.
+
+    What would need the requests themselves (their context, tokens sampled, recomputed tokens) is not known
+    and no prediction is held against it. ``segment`` is set where every request that the engine held then was
+    of one segment.
+    """
+
+    number: int
+    start_ns: int
+    duration_ns: int
+    phase: StepPhase
+    batch: int
+    tokens_in: int
+    prefill_tokens: int
+    decode_tokens: int
+    segment: str | None
+    kv_used_blocks: int | None
+    kv_total_blocks: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedAttempt:
     """One attempt at both ends. Server times need the engine's record and are None without it.
 

@@ -3,12 +3,15 @@
 relative = (measured - predicted) / predicted. A residual outside its range belongs to one of three classes,
 each with evidence of its own, or it is ``unexplained``:
 
-* ``parameter_error``     the measurement lies under the bound: a roof, a size or a condition is wrong;
+* ``parameter_error``     the measurement lies under the bound, or a size that the declaration fixes is
+                          another in the engine's own record: a roof, a size or a condition is wrong;
 * ``model_omission``      the residual shows a pattern, or time that the model has no term for was recorded;
 * ``measurement_problem`` the client was limited, others held the cores, or like steps scatter so that no
   median can be trusted.
 
-Nothing is tuned here: a residual stays, and the parameters stay as they were registered.
+Where nothing is to be explained there is no class: the measurement lies in its range, or it or the estimate
+is missing; ``reason`` says which. Nothing is tuned here: a residual stays, and the parameters stay as they
+were registered.
 """
 
 from collections.abc import Sequence
@@ -17,6 +20,7 @@ from statistics import median
 from typing import Any
 
 from assay.analysis.absence import Absent
+from assay.analysis.calibration import EXTRAPOLATED
 from assay.analysis.forecast.rows import CLIENT, ENGINE_LOOP, TIME
 from assay.analysis.observed import ObservedQuantities
 from assay.analysis.quantities import NS_PER_S
@@ -30,7 +34,15 @@ MODEL_OMISSION = "model_omission"
 MEASUREMENT_PROBLEM = "measurement_problem"
 UNEXPLAINED = "unexplained"
 
+# What the declaration fixes, so that another figure in the record is another size and no matter of timing.
+FIXED_SIZES = frozenset(
+    {
+        *("kv_bytes_per_token", "kv_bytes_allocated", "kv_total_blocks"),
+        *("weight_file_bytes", "weights_bytes_executed"),
+    }
+)
 SCATTER = 0.5  # (q3 - q1) / median of like steps above which their median is not trusted
+WITHIN = "within the predicted range: nothing to explain"
 MAIN_SHARE = 0.5  # of a residual, for one recorded cause to be its explanation
 
 
@@ -69,7 +81,15 @@ def residual_rows(
     )
     rows = [_row(prediction, case) for prediction in predictions["predictions"]]
     coverage = held_out_coverage(predictions, observed)
-    return rows if coverage is None else [*rows, _coverage_row(coverage)]
+    if coverage is None:
+        return rows
+    return [*rows, _coverage_row(coverage, _validity_of_steps(predictions))]
+
+
+def _validity_of_steps(predictions: PredictionsDocument) -> str:
+    """Calibrated only if every decode row is: the steps are held against all of them."""
+    found = {p["validity"] for p in predictions["predictions"] if p["quantity"] == "decode_step"}
+    return found.pop() if len(found) == 1 else EXTRAPOLATED
 
 
 def _row(prediction: Prediction, case: _Case) -> dict[str, Any]:
@@ -113,9 +133,12 @@ def _inside(prediction: Prediction, measured: Measured | None) -> bool | None:
     return low <= measured.value <= high
 
 
-def _classify(prediction: Prediction, found: Measured | Absent, case: _Case) -> tuple[str, str]:
+def _classify(
+    prediction: Prediction, found: Measured | Absent, case: _Case
+) -> tuple[str | None, str]:
+    """The class with its evidence; no class where nothing is left to explain, and why."""
     if isinstance(found, Absent):
-        return UNEXPLAINED, f"not measured: {found.reason}"
+        return None, f"not measured: {found.reason}"
     bound = prediction["bound"]
     if bound is not None and found.value < bound:
         return PARAMETER_ERROR, (
@@ -123,9 +146,9 @@ def _classify(prediction: Prediction, found: Measured | Absent, case: _Case) -> 
             "a size or a condition of the bound is wrong"
         )
     if prediction["estimate"] is None:
-        return UNEXPLAINED, "no estimate was registered, only what is shown as bound"
+        return None, "no estimate was registered, only what is shown as bound"
     if _inside(prediction, found):
-        return UNEXPLAINED, "within the predicted range: nothing to explain"
+        return None, WITHIN
     return _outside(prediction, found, case)
 
 
@@ -133,6 +156,11 @@ def _outside(prediction: Prediction, found: Measured, case: _Case) -> tuple[str,
     quantity = prediction["quantity"]
     if quantity == "prompt_tokens":
         return _recomputed(case.observed)
+    if quantity in FIXED_SIZES:
+        return PARAMETER_ERROR, (
+            f"the declaration gives {prediction['estimate']:.10g} {prediction['unit']}, the record "
+            f"{found.value:.10g}: a size or a condition is another than was declared"
+        )
     if case.host_disturbed and prediction["kind"] == TIME and _slower(prediction, found):
         return MEASUREMENT_PROBLEM, case.host_disturbed
     if prediction["layer"] == CLIENT:
@@ -141,12 +169,19 @@ def _outside(prediction: Prediction, found: Measured, case: _Case) -> tuple[str,
         return MEASUREMENT_PROBLEM, scatter
     if quantity == "decode_step":
         batch = prediction["conditions"]["batch"]
-        held = [p for p in case.patterns if p.batch in (None, batch)]
-        if held and _slower(prediction, found):
-            return MODEL_OMISSION, "; ".join(p.sentence for p in held[:2])
+        slower = _slower(prediction, found)
+        held = [p for p in case.patterns if p.batch in (None, batch) and (p.effect > 0) is slower]
+        if held:
+            return held[0].supports, _with_verification(held[:2])
     return UNEXPLAINED, "no evidence for a class" + (
         case.remark if prediction["kind"] == TIME else ""
     )
+
+
+def _with_verification(held: Sequence[Pattern]) -> str:
+    seen = "; ".join(pattern.sentence for pattern in held)
+    settled = "; ".join(dict.fromkeys(pattern.verification for pattern in held))
+    return f"{seen}. What would settle it: {settled}"
 
 
 def _remark(predictions: PredictionsDocument) -> str:
@@ -212,7 +247,7 @@ def _scatter(found: Measured) -> str | None:
     )
 
 
-def _coverage_row(coverage: Coverage) -> dict[str, Any]:
+def _coverage_row(coverage: Coverage, validity: str) -> dict[str, Any]:
     """Nominal against seen coverage of the decode steps' ranges, with the error beside it."""
     low, high = coverage.interval
     kept = low <= coverage.nominal <= high or coverage.share >= coverage.nominal
@@ -238,8 +273,8 @@ def _coverage_row(coverage: Coverage) -> dict[str, Any]:
         "residual": coverage.share - coverage.nominal,
         "relative": (coverage.share - coverage.nominal) / coverage.nominal,
         "inside_range": None,
-        "class": UNEXPLAINED,
-        "validity": "extrapolated",
+        "class": None if kept else UNEXPLAINED,
+        "validity": validity,
         "reason": f"{coverage.inside} of {coverage.n} held-out decode steps lie in their range; median error "
         f"{coverage.median_error:.0%}, worst {coverage.worst_error:.0%} at step {coverage.worst_step}"
         + ("" if kept else "; the ranges claim more than they hold"),

@@ -31,6 +31,8 @@ from assay.analysis.memory_layers import memory_layers
 from assay.analysis.rates import ServiceLevels
 from assay.analysis.reconciliation import reconcile
 from assay.analysis.rejections import rejections
+from assay.analysis.residual.state_columns import StateColumns
+from assay.analysis.resources.documents import ResourceReading
 from assay.analysis.retries import observed_retries, retries_document
 from assay.analysis.server_record import ServerRecord, ServerSummary
 from assay.analysis.stream_diagnosis import places_of
@@ -63,11 +65,13 @@ class RunInputs:
     seed: int = 0
     bundle_digest: str | None = None
     residuals: Sequence[dict[str, Any]] = ()
+    state_columns: Sequence[StateColumns] = ()
     dependencies: Sequence[DependencyAccount] = ()
     unreadable_lines: int = 0
     origins_ns: Mapping[str, int] = field(default_factory=dict)
     context_location: str | None = None  # as the workload declares it
     client_error: Mapping[str, Any] = field(default_factory=dict)  # as ``clocks.json`` has it
+    resources: ResourceReading | None = None
 
     def sent_on_purpose(self, planned: int | None) -> int | None:
         """Planned requests without those that the load never meant to send."""
@@ -157,6 +161,7 @@ def run_reading(
         grade=grade_document(grade(inputs.client_error)),
         identity=list(inputs.identity),
         residuals=list(inputs.residuals),
+        state_columns=list(inputs.state_columns),
         gaps=merged(
             inputs.given_gaps,
             window_gaps(group.attempts, windows),
@@ -174,13 +179,14 @@ def run_reading(
         observed={
             "attempts_with_server_record": len(server.received),
             "events": server.events,
-            "iterations": len(inputs.iterations.steps) if inputs.iterations is not None else 0,
+            "iterations": inputs.iterations.count if inputs.iterations is not None else 0,
             "unreadable_lines": inputs.unreadable_lines,
             "uncalibrated_domains": sorted(
                 server.uncalibrated - {attempt.clock_domain for attempt in attempts}
             ),
             "rejections": rejections(attempts),
         },
+        resources=inputs.resources,
     )
     return run, task_readings
 

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 
 from assay.analysis.aggregates import Scope, of_samples
 from assay.analysis.documents import Aggregate
-from assay.analysis.observed import ObservedStep, StepPhase
+from assay.analysis.observed import CountedStep, ObservedStep, StepPhase
 from assay.analysis.quantities import NS_PER_S
 
 
 def step_aggregates(
-    steps: Sequence[ObservedStep], *, segment: str, clock_domain: str, level: str, seed: int
+    steps: Sequence[ObservedStep | CountedStep],
+    *,
+    segment: str,
+    clock_domain: str,
+    level: str,
+    seed: int,
 ) -> list[Aggregate]:
     """``step.server.<phase>`` in s and ``batch.server`` in requests, over the steps of one segment."""
     found: list[Aggregate] = []

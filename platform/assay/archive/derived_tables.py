@@ -116,12 +116,13 @@ def _with_tasks(batch: pa.RecordBatch, ends: Mapping[str, LedgerRow]) -> pa.Reco
 
 
 def write_iterations(path: Path, log: IterationLog) -> None:
-    """One row an iteration of the engine."""
+    """One row an iteration of the engine; what a record that names no request does not say is null."""
+    steps = [*log.steps, *(step for step, _ in log.counted)]
     columns: dict[str, list[Any]] = {
-        f.name: [getattr(step, f.name) for step in log.steps] for f in fields(ObservedStep)
+        f.name: [getattr(step, f.name, None) for step in steps] for f in fields(ObservedStep)
     }
     columns["phase"] = [phase.value for phase in columns["phase"]]
-    columns["evidence"] = list(log.evidence)
+    columns["evidence"] = [*log.evidence, *(evidence for _, evidence in log.counted)]
     pq.write_table(
         pa.Table.from_pydict(columns, schema=ITERATIONS_SCHEMA), path, compression="zstd"
     )

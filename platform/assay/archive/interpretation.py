@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,9 @@ from assay.analysis.iterations import IterationLog
 from assay.analysis.observed import ObservedAttempt
 from assay.analysis.observing import MemoryLog, observed_quantities, prefill_seen
 from assay.analysis.recorded import RecordedStream, read_recorded
+from assay.analysis.residual.state_columns import state_columns
 from assay.analysis.residuals import residual_rows
+from assay.analysis.resources.host_costs import RequestCosts
 from assay.analysis.run_reading import Gathered, RunInputs, run_reading, task_ledger
 from assay.analysis.server_record import ServerRecords
 from assay.analysis.structures.reading import WorkloadReader
@@ -46,6 +48,7 @@ from assay.archive.derived_tables import (
 from assay.archive.errors import ArchiveError
 from assay.archive.foreign.reading import read_foreign
 from assay.archive.readers import Bundle
+from assay.archive.resource_reading import Allocations, resource_reading
 from assay.archive.tokenizer import tokenizer_of
 from assay.archive.workload import workload_of
 from runners.protocol import layout, manifest
@@ -110,6 +113,13 @@ def _read_run(source: Bundle, scratch: Path, read: Map) -> RunReading:
     session = source.session()
     rows = source.measured()
     engine = _read_events(source, scratch, rows)
+    resources = resource_reading(
+        source,
+        session,
+        allocations=engine.allocations,
+        requests=engine.requests,
+        steps=engine.iterations.steps,
+    )
     server = engine.records.summary()
     levels = bundle_inputs.levels(source)
     facts = RunFacts(
@@ -163,11 +173,13 @@ def _read_run(source: Bundle, scratch: Path, read: Map) -> RunReading:
                 client_limited=bundle_inputs.client_limited(source, gathered.attempts),
                 host_disturbed=bundle_inputs.host_disturbed(source),
             ),
+            state_columns=state_columns(predictions, observed),
             dependencies=dependency_accounts(source, gathered.attempts),
             unreadable_lines=len(source.events_reader.unreadable),
             origins_ns=source.events_reader.origins_ns,
             context_location=bundle_inputs.context_location(source),
             client_error=bundle_inputs.client_error(source),
+            resources=resources,
         ),
         gathered,
         server,
@@ -185,6 +197,8 @@ class _Engine:
     records: ServerRecords
     iterations: IterationLog
     memory: MemoryLog
+    allocations: Allocations
+    requests: RequestCosts = field(default_factory=RequestCosts)
 
 
 def _read_events(source: Bundle, scratch: Path, rows: Sequence[Mapping[str, Any]]) -> _Engine:
@@ -194,13 +208,17 @@ def _read_events(source: Bundle, scratch: Path, rows: Sequence[Mapping[str, Any]
         records=ServerRecords(source.attempt_ids()),
         iterations=IterationLog(segments),
         memory=MemoryLog(),
+        allocations=Allocations(clock_domain=source.client_domain),
     )
     for event in events_through(scratch / EVENTS, source.events()):
         engine.records.take(event)
         engine.iterations.take(event, engine.records)
         engine.memory.take(event)
+        engine.allocations.take(event)
     engine.records.settle()
     engine.records.keep_only(segments)
+    for name in segments:
+        engine.requests.take(engine.records.get(name))
     write_iterations(scratch / ITERATIONS, engine.iterations)
     return engine
 

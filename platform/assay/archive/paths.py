@@ -37,9 +37,24 @@ class Home:
         return self.root / "devices"
 
     @property
+    def artifacts(self) -> Path:
+        """Artifacts made on this machine; always an allowed root."""
+        return self.root / "artifacts"
+
+    @property
+    def models(self) -> Path:
+        """Model configurations of one's own, ``<organisation>__<model>.json``."""
+        return self.root / "models"
+
+    @property
     def calibrations(self) -> Path:
         """What the load client's own error was, by host, client version and concurrency."""
         return self.root / "calibrations"
+
+    @property
+    def step_calibrations(self) -> Path:
+        """Fitted parameters of a step, by host; one JSON file each, never changed."""
+        return self.root / "step_calibrations"
 
     @property
     def broker(self) -> Path:

@@ -10,8 +10,8 @@ from assay.analysis.errors import AnalysisError
 from assay.analysis.ledgers.joined_at import AttemptAt, ledgers_at
 from assay.analysis.quantities import instant_ns
 from assay.archive.stored_reading import StoredReading
-from assay.cli.database import open_or_complain
-from assay.cli.exits import DONE, LACKING, REFUSED, complain, print_json
+from assay.cli.exits import DONE, REFUSED, complain, print_json
+from assay.cli.interpreted_run import interpreted_run
 
 HELP = "The four ledgers of a run at one instant, joined by ids."
 SHOWN = 100
@@ -35,42 +35,15 @@ def run(arguments: argparse.Namespace) -> int:
     except AnalysisError as error:
         complain(str(error))
         return REFUSED
-    if (code := open_or_complain()) is not None:
-        return code
-    from assay.cli.lookup import AmbiguousRun, one_run
-
-    try:
-        found = one_run(arguments.run)
-    except AmbiguousRun as error:
-        complain(str(error))
-        return REFUSED
-    reading = _stored(found)
-    if reading is None:
-        complain(
-            f"interpretation of run {found.id}: none on this machine (allowed: a run that was interpreted). "
-            f"`assay show {found.id}` says what became of it"
-        )
-        return LACKING
-    document = at_instant(reading, at_ns)
+    found = interpreted_run(arguments.run)
+    if isinstance(found, int):
+        return found
+    document = at_instant(found.reading, at_ns)
     if arguments.json:
-        print_json({"run": str(found.id), **document})
+        print_json({"run": found.run_id, **document})
     else:
         _show(document, every=arguments.all)
     return DONE
-
-
-def _stored(found: Any) -> StoredReading | None:
-    from django.conf import settings
-
-    from assay.archive.paths import Home
-    from assay.ledger import queries
-
-    bundle = queries.bundle_of(found)
-    newest = queries.interpretation_of(bundle) if bundle else None
-    if bundle is None or newest is None:
-        return None
-    reading = StoredReading(Home(settings.HOME).derived / bundle.digest / newest.definition_version)
-    return reading if reading.present else None
 
 
 def at_instant(reading: StoredReading, at_ns: int) -> dict[str, Any]:

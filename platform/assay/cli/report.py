@@ -143,7 +143,7 @@ def _residuals(reading: Interpretation, choice: Choice) -> Table:
             _number(r.measured, r.unit) if r.measured is not None else f"unknown: {r.reason}",
             f"{r.relative:+.1%}" if r.relative is not None else "unknown",
             r.layer,
-            r.klass,
+            r.klass or "none",
             r.validity,
         )
     return table

@@ -8,6 +8,7 @@ from assay.analysis.errors import AnalysisError
 from assay.analysis.predictions import build_predictions
 from assay.archive.benchmarks import new_file, stored_benchmarks
 from assay.archive.paths import Home
+from assay.archive.step_calibrations import calibration_for
 from assay.execution import launcher
 from assay.execution.leases import Claim
 from assay.execution.preparing import Prepared
@@ -41,7 +42,12 @@ def register_predictions(
     now = clocks.utc()
     try:
         document = build_predictions(
-            claim.spec, prepared.plan, benchmarks, now, plan_digest=prepared.plan_digest
+            claim.spec,
+            prepared.plan,
+            benchmarks,
+            now,
+            plan_digest=prepared.plan_digest,
+            calibration=calibration_for(home, claim.spec),
         )
     except (AnalysisError, Refused) as error:
         return f"no predictions: {error}"

@@ -110,7 +110,7 @@ def _residual(interpretation: Interpretation, row: Mapping[str, Any]) -> Residua
         unit=row["unit"],
         layer=row["layer"],
         relative=row["relative"],
-        klass=row["class"],
+        klass=row["class"] or "",  # none where nothing is to be explained
         validity=row["validity"],
         reason=row.get("reason") or "",
     )

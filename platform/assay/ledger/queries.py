@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from assay.ledger.models import Bundle, Interpretation, Run
+from assay.ledger.models import Bundle, Interpretation, Run, Study
 
 SHORTEST_PREFIX = 6
 
@@ -38,3 +38,12 @@ def bundle_of(run: Run) -> Bundle | None:
 def interpretation_of(bundle: Bundle) -> Interpretation | None:
     """The newest reading of a bundle."""
     return bundle.interpretations.order_by("-created_at").first()
+
+
+def runs_of_newest_study(name: str) -> list[Run]:
+    """Finished runs of the newest study of that name, in their recorded order."""
+    study = Study.objects.filter(name=name).order_by("-created_at").first()
+    if study is None:
+        return []
+    finished = study.runs.filter(accepted_execution__isnull=False)
+    return list(finished.order_by("position", "repetition"))

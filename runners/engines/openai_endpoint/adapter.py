@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from runners.engines.base import Elsewhere, EvidenceContext, LaunchContext
+from runners.engines.base import Elsewhere, EvidenceContext, LaunchContext, Printed, PrintedContext
 from runners.engines.openai_endpoint import identity
 from runners.engines.openai_endpoint.settings import EndpointSettings, endpoint_settings
 from runners.protocol.documents import IdentityItem
@@ -52,6 +52,9 @@ class OpenAIEndpointAdapter:
 
     def profile_stop(self) -> tuple[str, str, Mapping[str, Any]] | None:
         return None
+
+    def printed(self, context: PrintedContext) -> Printed:
+        return Printed()  # nothing it prints is seen
 
     def identity(self, context: EvidenceContext) -> list[IdentityItem]:
         return identity.items(context)

@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from runners.engines.base import EvidenceContext, LaunchContext, LaunchPlan
+from runners.engines.base import (
+    EvidenceContext,
+    LaunchContext,
+    LaunchPlan,
+    Printed,
+    PrintedContext,
+)
 from runners.engines.torch import identity, versions
 from runners.engines.torch.settings import (
     FORMATS,
@@ -117,6 +123,9 @@ class TorchAdapter:
 
     def profile_stop(self) -> tuple[str, str, Mapping[str, Any]] | None:
         return ("POST", "/stop_profile", {})
+
+    def printed(self, context: PrintedContext) -> Printed:
+        return Printed()  # its own event log says it
 
     def identity(self, context: EvidenceContext) -> list[IdentityItem]:
         return identity.items(context)

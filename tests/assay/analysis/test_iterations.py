@@ -49,6 +49,19 @@ def test_a_chunked_prompt_beside_a_decode_is_a_mixed_step() -> None:
     assert list(reading.record("b").step_starts_ns) == [10 * MS, 30 * MS, 35 * MS]
 
 
+@pytest.mark.req("10.06")
+def test_a_first_token_that_ends_its_request_makes_no_decode_step() -> None:
+    log = EngineLog()
+    log.step(0, 10, part("a", 4, 1, 4), number=1)
+    log.step(10, 10, part("b", 4, 1, 4), number=2)
+    log.step(20, 5, part("b", 1, 1, 5), number=3)
+
+    reading = Reading(log, attempts(*client("a", "b")))
+
+    assert reading.iterations.prefill_steps_of == {"a": 1, "b": 1}
+    assert reading.iterations.decode_steps_of == {"b": 1}
+
+
 @pytest.mark.req("3.20")
 @pytest.mark.forbids
 def test_sharing_a_step_neither_joins_two_requests_nor_a_prompt_and_its_own_answer() -> None:

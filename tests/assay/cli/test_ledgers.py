@@ -11,11 +11,8 @@ from assay.archive.paths import Home
 from assay.archive.stored_reading import StoredReading
 from assay.cli.ledgers import at_instant
 from assay.cli.main import main
-from assay.ledger.ids import uuid7
-from assay.ledger.indexing import index_interpretation
-from assay.ledger.models import Bundle
 from tests.assay.archive import interpretable
-from tests.assay.specs import queued_study
+from tests.assay.cli.indexed import indexed_run
 
 MS = 1_000_000
 CASE, LOAD = "cases-0001.A1", "load-0001.A1"
@@ -83,16 +80,7 @@ def test_an_uncalibrated_server_clock_is_not_read_against_the_client_s(tmp_path:
 def test_the_verb_prints_every_attempt(
     home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = queued_study().runs.get()
-    digest = interpretable.build(tmp_path / "bundle")
-    path = interpret(tmp_path / "bundle", home.derived)
-    row = Bundle.objects.create(
-        digest=digest, run=run, execution_id=uuid7(), state="sealed", bytes=1, files=1, level="E2",
-        identity_complete=False, sealed_at=run.created_at,
-    )  # fmt: skip
-    run.accepted_execution = row.execution_id
-    run.save()
-    index_interpretation(row, json.loads(path.read_bytes()), digest="d" * 64)
+    run = indexed_run(home, tmp_path)
 
     code = main(["ledgers", str(run.id), "--at", "205ms", "--json"])
 

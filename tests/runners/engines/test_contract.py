@@ -21,11 +21,16 @@ from runners.engines.base import (
 from runners.protocol.documents import IDENTITY_ITEMS
 from runners.protocol.events import EvidenceStrength
 from tests.runners.engines.openai_endpoint import declared
+from tests.runners.engines.replay import declared as replayed
 from tests.runners.engines.torch.launched import spec
 
 HEAVY = ("torch", "transformers", "vllm", "sglang", "tensorrt_llm")
 # One declaration for each engine, of its own groups; a new engine adds its line.
-SPECS: Mapping[str, Any] = {"openai_endpoint": declared.spec, "torch": spec}
+SPECS: Mapping[str, Any] = {
+    "openai_endpoint": declared.spec,
+    "replay": replayed.spec,
+    "torch": spec,
+}
 ELSEWHERE = ("openai_endpoint",)  # reached, never launched
 every_engine = pytest.mark.parametrize("key", sorted(ENGINES))
 every_launched_engine = pytest.mark.parametrize("key", sorted(set(ENGINES) - set(ELSEWHERE)))
@@ -115,6 +120,7 @@ def launch(key: str, folder: Path) -> LaunchPlan | Elsewhere:
             scratch=folder,
             port=8999,
             execution_id="execution-1",
+            roots=(Path("/recorded"),),
         )
     )
 

@@ -4,11 +4,11 @@ They are assumptions and labelled so. A calibration may replace one by a fit; no
 residual go away.
 """
 
-from assay.analysis.calibration import SHARED_CORE, STEP_OVERHEAD
 from assay.analysis.devices.machine import Interval
+from assay.analysis.forecast.terms import PROMPT_MASK, SAMPLED_ROW, STATE_VIEW, STEP_OVERHEAD
 from runners.protocol.documents import Parameter
 
-ELEMENTWISE = "elementwise_elements"
+ELEMENTS = "elementwise_elements"
 FRONT = "front_s"
 RUNTIME_MEMORY = "runtime_memory_bytes"
 
@@ -16,14 +16,25 @@ _ASSUMED: dict[str, tuple[Interval, str, str]] = {
     STEP_OVERHEAD: (
         Interval(value=1e-3, low=2e-4, high=4e-3),
         "s",
-        "scheduling, tensor set-up, sampling and event log of one iteration in Python",
+        "scheduling, tensor set-up and event log of one iteration, and the engine's own Python in all layers "
+        "beyond the plain block that was measured (one depth of model cannot tell the two apart)",
     ),
-    SHARED_CORE: (
+    SAMPLED_ROW: (
         Interval(value=5e-4, low=0.0, high=3e-3),
         "s",
-        "front end and client work per streamed token on cores that the model loop also uses",
+        "sampling of one row, and front end and client work per streamed token on the model loop's cores",
     ),
-    ELEMENTWISE: (
+    STATE_VIEW: (
+        Interval(value=0.0, low=0.0, high=2e-10),
+        "s/byte",
+        "reading K/V through strided views, padding and masks, which the contiguous reads measured have not",
+    ),
+    PROMPT_MASK: (
+        Interval(value=0.0, low=0.0, high=2e-11),
+        "s/FLOP",
+        "attention of a chunk over a stored beginning: an explicit mask, nothing skipped as causal",
+    ),
+    ELEMENTS: (
         Interval(value=36.0, low=20.0, high=60.0),
         "1",
         "elements moved per row and layer in units of d_model: two norms (2 x 7), rotary embedding (6), "

@@ -4,22 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.analysis.forecast.engine_limits import EngineLimits, engine_limits
 from assay.analysis.perfmodel.errors import ModelRefused
 from runners.protocol.errors import Finding
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineShape:
-    """Declared limits of the torch engine; see experiments.schema.engine.TorchSettings."""
-
-    weights: str  # dequantized | packed
-    dtype: str
-    kv_dtype: str
-    max_batch: int
-    token_budget: int
-    block_tokens: int
-    kv_blocks: int
-    threads: int
+SINGLE_TURN = "single_turn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +40,16 @@ class RequestShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunShape:
-    """The requests of a run and how they arrive: ``concurrency`` in a closed loop, else ``rate_per_s``."""
+    """The requests of a run and how they arrive: ``concurrency`` in a closed loop, else ``rate_per_s``.
 
-    engine: EngineShape
+    Where requests follow one another (``structure`` other than single turns) the load's shape is the mean of
+    its requests: it bounds a step of theirs, not the whole of one.
+    """
+
+    engine: EngineLimits
     cases: tuple[RequestShape, ...]
     load: RequestShape
+    structure: str
     kind: str
     concurrency: int | None
     rate_per_s: float | None
@@ -65,34 +59,20 @@ class RunShape:
         """Sequences that decode together at most; None in an open loop, where it depends on the times."""
         if self.concurrency is None:
             return None
-        return min(self.concurrency, self.load.requests, self.engine.max_batch)
+        most = self.engine.max_batch or self.concurrency
+        return min(self.concurrency, self.load.requests, most)
+
+    @property
+    def follows(self) -> bool:
+        """Whether requests follow one another, so that no single one has the load's mean shape."""
+        return self.structure != SINGLE_TURN
 
 
 def read_run_shape(spec: Mapping[str, Any], plan: Mapping[str, Any]) -> RunShape:
     """Shapes from the spec; token counts of the load from the plan's summary where it is given.
 
-    Raises ModelRefused for an engine whose step this model does not know.
+    Raises ModelRefused for calls that produce no tokens and for an engine that runs no model.
     """
-    engine = spec["engine"]
-    if engine["key"] != "torch":
-        raise ModelRefused(
-            Finding(
-                field="engine.key",
-                seen=str(engine["key"]),
-                allowed="torch",
-                remedy="No prediction is registered for this engine yet.",
-            )
-        )
-    structure = str(spec["workload"].get("structure", "single_turn"))
-    if structure != "single_turn":
-        raise ModelRefused(
-            Finding(
-                field="workload.structure",
-                seen=structure,
-                allowed="single_turn",
-                remedy="No prediction is registered for requests that follow one another yet.",
-            )
-        )
     call_type = str(spec["workload"].get("call_type", "generation"))
     if call_type != "generation":
         raise ModelRefused(
@@ -103,20 +83,12 @@ def read_run_shape(spec: Mapping[str, Any], plan: Mapping[str, Any]) -> RunShape
                 remedy="No prediction is registered for calls that produce no tokens yet.",
             )
         )
-    settings, load = engine["settings"], spec["load"]
+    load = spec["load"]
     return RunShape(
-        engine=EngineShape(
-            weights=str(settings["weights"]),
-            dtype=str(settings["dtype"]),
-            kv_dtype=str(settings["kv_dtype"]),
-            max_batch=int(settings["max_batch"]),
-            token_budget=int(settings["token_budget"]),
-            block_tokens=int(settings["block_tokens"]),
-            kv_blocks=int(settings["kv_blocks"]),
-            threads=int(settings["threads"]),
-        ),
+        engine=engine_limits(spec["engine"]),
         cases=tuple(_case(case) for case in spec["workload"].get("cases") or ()),
         load=_load(spec["workload"], plan.get("load")),
+        structure=str(spec["workload"].get("structure", SINGLE_TURN)),
         kind=str(load["kind"]),
         concurrency=load.get("concurrency"),
         rate_per_s=load.get("rate_per_s"),

@@ -13,8 +13,8 @@ from assay.analysis.forecast import assumed
 from assay.analysis.forecast.parameters import Known
 from assay.analysis.forecast.rows import CLIENT, ENGINE_LOOP, TIME, range_row
 from assay.analysis.forecast.shapes import RequestShape, RunShape
-from assay.analysis.forecast.step_time import Executed
-from assay.analysis.perfmodel.work import SequenceStep, decode_sequences
+from assay.analysis.forecast.terms import Executed
+from assay.analysis.perfmodel.operators import SequenceStep, decode_sequences
 from runners.protocol.documents import Prediction
 
 
@@ -46,7 +46,9 @@ class Clock:
 
     executed: Executed
     known: Known
-    token_budget: int
+    token_budget: (
+        int | None
+    )  # None: not declared; one step takes all, which bounds any cut into chunks
 
     def step(self, sequences: list[SequenceStep], *, sampled: int) -> Span:
         known = self.known
@@ -66,7 +68,7 @@ class Clock:
         total: Span | None = None
         stored = 0
         while stored < tokens:
-            room = max(1, self.token_budget - beside)
+            room = max(1, (self.token_budget or tokens + beside) - beside)
             new = min(room, tokens - stored)
             last = stored + new == tokens
             chunk = SequenceStep(new=new, stored=stored)
@@ -80,14 +82,18 @@ class Clock:
 def time_rows(
     clock: Clock, shape: RunShape, *, coverage: float, calibration: Calibration | None
 ) -> list[Prediction]:
-    """Decode steps by shape and batch, prompt times, TTFT, TPOT and time to the last token."""
+    """Decode steps by shape and batch, prompt times, TTFT, TPOT and time to the last token.
+
+    Where requests follow one another only the steps: nothing has the mean request's shape.
+    """
     maker = _Maker(clock=clock, coverage=coverage, calibration=calibration)
-    rows: list[Prediction] = []
-    for case in shape.cases:
-        rows += _alone(maker, case)
     together = shape.sequences
-    for batch in range(1, (together or shape.engine.max_batch) + 1):
-        rows.append(maker.decode_step(shape.load, batch=batch))
+    most = together or shape.engine.max_batch or 1
+    steps = [maker.decode_step(shape.load, batch=batch) for batch in range(1, most + 1)]
+    if shape.follows:
+        return steps
+    rows = [row for case in shape.cases for row in _alone(maker, case)]
+    rows += steps
     if together is not None:
         rows += _closed(maker, shape.load, together=together)
     else:
@@ -180,7 +186,7 @@ class _Maker:
         return self._row(
             "decode_step", self.clock.decode(batch=batch, context=context), ENGINE_LOOP, conditions,
             "a median step of this batch and context outside the range in the engine's record",
-            validity=self._validity(tokens=batch, context_tokens=batch * context),
+            validity=self._decode_validity(batch=batch, context=context),
         )  # fmt: skip
 
     def mixed_step(self, request: RequestShape, *, batch: int, span: Span) -> Prediction:
@@ -194,6 +200,7 @@ class _Maker:
         return self._row(
             "prompt_time", span, ENGINE_LOOP, request.conditions(),
             "another time from admission to first token in the engine's record",
+            validity=self._prompt_validity(request),
         )  # fmt: skip
 
     def ttft(self, request: RequestShape, span: Span) -> Prediction:
@@ -216,10 +223,16 @@ class _Maker:
             extra=(assumed.FRONT,),
         )  # fmt: skip
 
-    def _validity(self, *, tokens: int, context_tokens: int) -> str:
+    def _decode_validity(self, *, batch: int, context: int) -> str:
         if self.calibration is None:
             return EXTRAPOLATED
-        return self.calibration.validity(tokens=tokens, context_tokens=context_tokens)
+        return self.calibration.decode_validity(batch=batch, context=context)
+
+    def _prompt_validity(self, request: RequestShape) -> str:
+        if self.calibration is None:
+            return EXTRAPOLATED
+        chunk = min(request.input_tokens, self.clock.token_budget or request.input_tokens)
+        return self.calibration.prompt_validity(chunk=chunk, end=request.input_tokens)
 
     def _row(
         self,

@@ -2,8 +2,8 @@
 
 from assay.analysis.forecast.rows import ENGINE_LOOP, WORK, exact_row
 from assay.analysis.forecast.shapes import RequestShape, RunShape
-from assay.analysis.forecast.step_time import Executed
-from assay.analysis.perfmodel.work import (
+from assay.analysis.forecast.terms import Executed
+from assay.analysis.perfmodel.operators import (
     SequenceStep,
     decode_sequences,
     total_bytes,
@@ -21,7 +21,7 @@ def work_rows(executed: Executed, shape: RunShape, *, validity: str) -> list[Pre
     Bytes are weights and state beyond the caches, each once; useful FLOPs, and beside them executed ones.
     """
     rows: list[Prediction] = []
-    batches = sorted({1, shape.sequences or shape.engine.max_batch})
+    batches = sorted({1, shape.sequences or shape.engine.max_batch or 1})
     for batch in batches:
         rows += _decode(executed, shape.load, batch=batch, validity=validity)
     for request in (*shape.cases, shape.load):

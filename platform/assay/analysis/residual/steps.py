@@ -5,16 +5,14 @@ The forecast of a step with ``b`` sequences and ``s`` stored tokens in all is th
 """
 
 from dataclasses import dataclass
-from math import sqrt
 from statistics import median
 
 from assay.analysis.forecast.rows import SLOPE
 from assay.analysis.observed import ObservedQuantities, ObservedStep
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.residual.measured import decode_steps
+from assay.analysis.residual.shares import wilson
 from runners.protocol.documents import Parameter, Prediction, PredictionsDocument
-
-_Z95 = 1.96
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,15 +98,6 @@ def held_out_coverage(
         worst_step=worst.number,
         skipped=len(decode_steps(observed)) - n,
     )
-
-
-def wilson(successes: int, n: int) -> tuple[float, float]:
-    """95% Wilson score interval of a share; 0 <= low <= high <= 1."""
-    share = successes / n
-    middle = share + _Z95**2 / (2 * n)
-    half = _Z95 * sqrt(share * (1 - share) / n + _Z95**2 / (4 * n**2))
-    scale = 1 + _Z95**2 / n
-    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
 
 
 def _rows_by_batch(predictions: PredictionsDocument) -> dict[int, list[Prediction]]:

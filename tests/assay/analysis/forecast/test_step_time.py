@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.forecast.parameters import Known, known_parameters
-from assay.analysis.forecast.step_time import Executed, StepTimes
+from assay.analysis.forecast.parameters import Known, measured_parameters
+from assay.analysis.forecast.roofs import roofs_of
+from assay.analysis.forecast.step_time import StepTimes
+from assay.analysis.forecast.terms import MATMUL, Executed, row_shares
+from assay.analysis.perfmodel.operators import SequenceStep, decode_sequences
 from assay.analysis.perfmodel.precision import plain
-from assay.analysis.perfmodel.weights import uniform, weight_bytes
-from assay.analysis.perfmodel.work import SequenceStep, decode_sequences
+from assay.analysis.perfmodel.quantization.weight_formats import uniform
+from assay.analysis.perfmodel.weights import weight_bytes
 from tests.assay.analysis import benchmarks
 from tests.assay.analysis.perfmodel.structures import SMOLLM2
 
@@ -22,14 +25,19 @@ EXECUTED = Executed(
 )
 
 
-def known() -> Known:
-    return known_parameters(
-        [benchmarks.document()],
-        dtype="float32",
-        threads=2,
-        weight_bytes=weight_bytes(SMOLLM2, EXECUTED.formats),
-        calibration=None,
+def known(**document: str) -> Known:
+    stored = [benchmarks.document(**document)]  # type: ignore[arg-type]
+    found = measured_parameters(stored, dtype="float32", threads=2)
+    found.bound_by(
+        roofs_of(
+            stored,
+            {"kind": "cpu", "name": "cpu"},
+            elsewhere=False,
+            dtype="float32",
+            weight_bytes=weight_bytes(SMOLLM2, EXECUTED.formats),
+        )
     )
+    return found
 
 
 def times() -> StepTimes:
@@ -61,21 +69,15 @@ def test_the_bound_is_traffic_over_the_best_bandwidth() -> None:
     assert bound.memory_level == "L3 and DRAM"
 
 
-def test_rows_between_two_measured_counts_lie_between_them_log_log() -> None:
-    # rows 2 lies half-way from 1 to 4 on a log axis: 1 and 2 times 1/20 ns give sqrt(2)
-    parts = replace(
-        times(),
-        layer_launch_s=times().layer_launch_s.times(0),
-        step_overhead_s=times().step_overhead_s.times(0),
-        shared_core_s_per_token=times().shared_core_s_per_token.times(0),
-        elementwise_elements=times().elementwise_elements.times(0),
-        state_copy_s_per_byte=times().state_copy_s_per_byte.times(0),
-        state_read_s_per_byte=times().state_read_s_per_byte.times(0),
-    )
+def test_rows_between_two_measured_counts_lie_on_the_line_between_them() -> None:
+    # rows 2 lies a third of the way from 1 to 4: 2/3 of 1/20 ns and 1/3 of twice that
+    only = {n: v.times(0) for n, v in times().values.items() if not n.startswith(MATMUL)}
+    parts = replace(times(), values={**times().values, **only})
 
     step = parts.estimate(EXECUTED, decode_sequences(batch=2, context=10), sampled=2)
 
-    assert step.value == pytest.approx(537_919_488 / 20e9 * 2**0.5)
+    assert row_shares(2, (1, 4, 16)) == [(1, pytest.approx(2 / 3)), (4, pytest.approx(1 / 3))]
+    assert step.value == pytest.approx(537_919_488 / 20e9 * (2 / 3 + 2 / 3))
 
 
 def test_beyond_the_largest_measured_count_time_grows_with_rows() -> None:
@@ -103,7 +105,7 @@ def test_the_estimate_never_lies_under_the_bound_on_this_machine(batch: int, con
 
 
 def test_the_slope_is_what_one_more_stored_token_adds() -> None:
-    slope = times().per_stored_token_s(EXECUTED).value
+    slope = times().per_stored_token_s(EXECUTED, context=76).value
 
     near = times().estimate(EXECUTED, decode_sequences(batch=1, context=100), sampled=1)
     far = times().estimate(EXECUTED, decode_sequences(batch=1, context=1100), sampled=1)
@@ -124,13 +126,7 @@ def test_the_slope_is_what_one_more_stored_token_adds() -> None:
     ],
 )
 def test_without_one_of_its_figures_nothing_is_estimated_and_the_reason_said(missing: str) -> None:
-    found = known_parameters(
-        [benchmarks.document(without=missing)],
-        dtype="float32",
-        threads=2,
-        weight_bytes=537_919_488,
-        calibration=None,
-    )
+    found = known(without=missing)
 
     assert found.times is None
     assert found.roofs is not None

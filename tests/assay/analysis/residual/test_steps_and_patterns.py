@@ -6,11 +6,11 @@ import pytest
 
 from assay.analysis.predictions import build_predictions
 from assay.analysis.residual.patterns import patterns
+from assay.analysis.residual.shares import wilson
 from assay.analysis.residual.steps import (
     StepResidual,
     held_out_coverage,
     step_residuals,
-    wilson,
 )
 from assay.analysis.residuals import residual_rows
 from runners.protocol.documents import PredictionsDocument
@@ -147,6 +147,66 @@ def test_a_step_hidden_in_strong_noise_is_not_claimed() -> None:
     steps = [residual(n, draw.gauss(0, 2.0) + 0.01 * n, stored=100 + n) for n in range(30)]
 
     assert [p for p in patterns(steps) if p.kind == "context"] == []
+
+
+@pytest.mark.req("13.27")
+def test_a_step_down_to_a_larger_shape_is_a_jump_when_no_fixed_cost_explains_it() -> None:
+    # as modelled at 1 and 2 rows, a third faster from 4 rows on: another kernel
+    steps = [residual(n, 0.001 * n, batch=1) for n in range(10)]
+    steps += [residual(50 + n, 0.001 * n, batch=2) for n in range(10)]
+    steps += [residual(100 + n, -0.33 + 0.001 * n, batch=4) for n in range(10)]
+
+    (found,) = [p for p in patterns(steps) if p.kind == "jump"]
+    assert (found.batch, round(found.effect, 2)) == (4, -0.33)
+
+
+def test_each_pattern_names_its_class_and_what_would_settle_it() -> None:
+    (found,) = patterns([residual(n, 0.01 * n, stored=100 + n) for n in range(30)])
+
+    assert found.supports == "model_omission"
+    assert "assay device measure" in found.verification
+    # here the context grows with every step, so that drift over time would look the same
+    assert "context and time moved together" in found.verification
+
+
+def test_context_that_returns_is_told_apart_from_time() -> None:
+    steps = [
+        residual(30 * again + n, 0.01 * n, stored=100 + n) for again in range(4) for n in range(30)
+    ]
+
+    (found,) = patterns(steps)
+    assert "moved together" not in found.verification
+
+
+@pytest.mark.forbids
+def test_many_questions_make_each_answer_harder() -> None:
+    # One batch in forty drifts a little over its 20 steps: alone it is significant, among forty it is not.
+    draw = random.Random(5)
+    weak = [
+        residual(n, draw.gauss(0, 0.12) + 0.016 * n, batch=1, stored=100 + n) for n in range(20)
+    ]
+    noise = [
+        residual(1000 * b + n, draw.gauss(0, 0.12), batch=b, stored=100 + n)
+        for b in range(2, 41)
+        for n in range(20)
+    ]
+
+    assert [p.kind for p in patterns(weak)] == ["context"]
+    assert [p for p in patterns([*weak, *noise]) if p.kind == "context"] == []
+
+
+def test_pure_noise_over_many_batches_shows_no_pattern_in_fifty_runs() -> None:
+    # 8 batches, hence 16 questions a run at 1 %: unadjusted, some 8 of 50 runs would claim something
+    draw = random.Random(17)
+    claimed = 0
+    for _ in range(50):
+        steps = [
+            residual(n, draw.gauss(0, 0.4), batch=1 + n % 8, stored=100 + n // 8)
+            for n in range(160)
+        ]
+        claimed += bool(patterns(steps))
+
+    assert claimed <= 1
 
 
 def test_too_few_steps_show_nothing() -> None:
