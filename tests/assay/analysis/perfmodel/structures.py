@@ -9,8 +9,10 @@ import yaml
 from assay.analysis.perfmodel.dense_decoder import dense_decoder, plain_attention
 from assay.analysis.perfmodel.feed_forward.feed_forward import DenseFeedForward
 from assay.analysis.perfmodel.structure import Structure
+from assay.archive.model_configs import SHIPPED
 
-CONFIGS = Path(__file__).parents[3] / "data" / "model_configs"
+CONFIGS = SHIPPED
+EXPECTED = Path(__file__).parents[3] / "data" / "model_configs" / "EXPECTED.yaml"
 
 
 def dense(
@@ -74,5 +76,5 @@ def companion(name: str) -> dict[str, Any] | None:
 
 
 def expected() -> dict[str, dict[str, Any]]:
-    text = (CONFIGS / "EXPECTED.yaml").read_text(encoding="utf-8")
+    text = EXPECTED.read_text(encoding="utf-8")
     return dict(yaml.load(text, Loader=yaml.CSafeLoader))

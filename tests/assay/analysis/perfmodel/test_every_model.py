@@ -70,6 +70,22 @@ def test_the_state_ledger_adds_up(name: str) -> None:
     assert all(c["read_bytes_at_context"] <= c["resident_bytes_at_context"] for c in proper)
 
 
+@pytest.mark.req("10.20")
+def test_the_answer_lists_both_sums_where_the_recurrent_dtype_is_not_declared() -> None:
+    undeclared = answer("nvidia__Nemotron-H-56B-Base-8K", context=1024)
+    declared = answer("Qwen__Qwen3.5-27B", context=1024)
+
+    assert undeclared["state"]["bytes_at_context_by_recurrent_dtype"] == {
+        "undeclared, if float32": 954_548_224,
+        "undeclared, if bfloat16": 501_563_392,
+    }
+    assert any("recurrent state undeclared" in line for line in undeclared["assumptions"])
+    recurrent = next(c for c in undeclared["state"]["by_class"] if c["class"] == "mamba2_state")
+    sizes = [each["constant_bytes"] for each in recurrent["alternatives"]]
+    assert sizes == [54 * 4_194_304 * 4, 54 * 4_194_304 * 2]
+    assert declared["state"]["bytes_at_context_by_recurrent_dtype"] == {"declared": 221_052_928}
+
+
 def test_all_of_them_take_less_than_five_seconds() -> None:
     start = time.process_time()
 
