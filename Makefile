@@ -8,10 +8,11 @@ export PYTHONPATH := $(CURDIR)/platform:$(CURDIR)
 WORKERS ?= 2
 SERVE ?= 1
 PYTEST := $(PY) -m pytest -q
-SLOW_MARKS := engine or fault or e2e or slow
+SLOW_MARKS := engine or engine_env or fault or e2e or slow
+ENGINES_HOME ?= $(CURDIR)/var/engines-home
 
 .PHONY: help setup setup-dev browser nginx run up worker check lint types imports migrations fmt test calibrate \
-	test-unit test-postgres test-slow requirements docs soak bench screenshots clean
+	test-unit test-postgres test-slow test-engines requirements docs soak bench screenshots clean
 
 help: ## List the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -85,6 +86,11 @@ test-slow: setup-dev browser nginx ## Real engine, faults and a real browser
 	$(PYTEST) -n 1 -m "(engine or fault) and not e2e"
 	$(PYTEST) -n 1 -m e2e # apart: the browser driver keeps an event loop running in its process
 
+test-engines: setup-dev ## vLLM in an environment of its own, and real runs on it (ENGINES_HOME keeps it; ten minutes)
+	ASSAY_HOME=$(ENGINES_HOME) .venv/bin/assay engines install vllm==0.32.0 --variant cpu
+	ASSAY_HOME=$(ENGINES_HOME) .venv/bin/assay artifact make smollm2_135m_bf16
+	ENGINES_HOME=$(ENGINES_HOME) $(PYTEST) -n 0 -m engine_env tests/engines_real
+
 test: check test-unit test-postgres test-slow ## Everything CI checks but the engine environments
 
 requirements: setup-dev ## Write docs/requirements.md: each requirement with the tests that hold it
@@ -109,7 +115,7 @@ calibrate: setup ## Micro-benchmark, scans on the real model, and a fit of its s
 		--holdout workload.ignore_eos=False
 
 soak: setup-dev ## The long runs of the property and fault tests
-	ASSAY_SOAK=1 $(PYTEST) -n $(WORKERS) -m "not e2e"
+	ASSAY_SOAK=1 $(PYTEST) -n $(WORKERS) -m "not (e2e or engine_env)"
 
 screenshots: setup-dev browser ## Draw docs/screenshots anew from a real run
 	$(PY) -m tests.e2e.screenshots

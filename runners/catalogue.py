@@ -20,6 +20,10 @@ ENGINES: dict[str, EngineEntry] = {
         adapter="runners.engines.replay.adapter:ADAPTER",
         computes=False,
     ),
+    "sglang": EngineEntry(label="SGLang", adapter="runners.engines.sglang.adapter:ADAPTER"),
+    "tensorrt_llm": EngineEntry(
+        label="TensorRT-LLM", adapter="runners.engines.tensorrt_llm.adapter:ADAPTER"
+    ),
     "torch": EngineEntry(
         label="torch (transformers)", adapter="runners.engines.torch.adapter:ADAPTER"
     ),

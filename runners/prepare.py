@@ -1,8 +1,9 @@
 """``python -m runners prepare REQUEST OUT``: everything that can be refused, before anything is launched.
 
 In this order: the declaration and its digest, the engine's environment and port, the artifact's pins against
-the bytes on disk, the plan with exact token counts, the disk. Only then OUT appears, whole, by one rename;
-on refusal nothing is left. Exit codes: 0 prepared, 2 refused, 3 the machine lacks something.
+the bytes on disk, the plan with exact token counts, the disk, the switches that the pinned version changed.
+Only then OUT appears, whole, by one rename; on refusal nothing is left. Exit codes: 0 prepared, 2 refused,
+3 the machine lacks something.
 """
 
 import json
@@ -21,9 +22,11 @@ from experiments.identity import canonical as canonical_spec
 from experiments.identity import spec_digest
 from experiments.migrations import migrate
 from experiments.plan import check
+from runners import version_notes
 from runners.adapters import adapter_for
 from runners.artifacts import tokenizer_file
 from runners.artifacts.chat_template import TemplateProblem
+from runners.engines.base import Elsewhere, EngineAdapter, LaunchContext
 from runners.evidence.artifact import VerifiedArtifact, verify
 from runners.evidence.capture_size import estimate
 from runners.evidence.environment_checks import check_disk, free_port
@@ -50,6 +53,7 @@ class Prepared:
     artifact: VerifiedArtifact | None  # null: whatever the endpoint serves
     plan: Materialised
     estimated_bytes: int
+    notes: version_notes.VersionNotes
 
     def report(self) -> dict[str, Any]:
         """The line on stdout."""
@@ -60,6 +64,7 @@ class Prepared:
             "artifact": self.artifact.identity if self.artifact else None,
             "plan": self.plan.summary,
             "estimated_bytes": self.estimated_bytes,
+            "warnings": [asdict(warning) for warning in self.notes.warnings],
         }
 
 
@@ -107,15 +112,7 @@ def check_all(request: Mapping[str, Any], out: Path) -> Prepared:
     )
     digest = _checked_digest(spec, str(request["spec_digest"]), policy)
     adapter = adapter_for(str(spec["engine"]["key"]))
-    if (problem := adapter.environment_problem(spec)) is not None:
-        raise EnvironmentLacks(
-            Finding(
-                field="engine.environment",
-                seen=problem,
-                allowed=f"{spec['engine']['key']} {spec['engine']['version']}, ready to start",
-                remedy="Run it, then run again.",
-            )
-        )
+    _check_environment(adapter, spec)
     port = free_port(context.get("port") or spec["engine"]["port"])
     unseen = spec["artifact"]["source"]["kind"] == "endpoint"
     artifact = None if unseen else verify(spec["artifact"], roots=roots)
@@ -131,9 +128,57 @@ def check_all(request: Mapping[str, Any], out: Path) -> Prepared:
     told["artifact_files"] = {name: str(path) for name, path in files.items()}
     told["spec_digest"] = digest
     told["plan_digest"] = plan.digest
+    notes = version_notes.read(spec, _rehearsed(adapter, spec, told))
+    if notes.refusals:
+        raise Refused(*notes.refusals)
     return Prepared(
-        spec=spec, context=told, artifact=artifact, plan=plan, estimated_bytes=estimated
+        spec=spec,
+        context=told,
+        artifact=artifact,
+        plan=plan,
+        estimated_bytes=estimated,
+        notes=notes,
     )
+
+
+def _check_environment(adapter: EngineAdapter, spec: Mapping[str, Any]) -> None:
+    """Raises EnvironmentLacks, or Refused with what version records know of a refused flag."""
+    key, version = str(spec["engine"]["key"]), spec["engine"]["version"]
+    try:
+        problem = adapter.environment_problem(spec)
+    except Refused as refused:
+        raise Refused(*version_notes.explained(key, version, refused.findings)) from refused
+    if problem is not None:
+        raise EnvironmentLacks(
+            Finding(
+                field="engine.environment",
+                seen=problem,
+                allowed=f"{key} {version}, ready to start",
+                remedy="Run it, then run again.",
+            )
+        )
+
+
+def _rehearsed(
+    adapter: EngineAdapter, spec: Mapping[str, Any], context: RunContext
+) -> version_notes.Invocation:
+    """The command as it will be launched, made in a folder that is thrown away."""
+    with tempfile.TemporaryDirectory(prefix="assay-launch-") as temporary:
+        scratch = Path(temporary)
+        plan = adapter.launch(
+            LaunchContext(
+                spec=spec,
+                artifact_files={n: Path(p) for n, p in context["artifact_files"].items()},
+                bundle=scratch,
+                scratch=scratch,
+                port=context["port"],
+                execution_id=context["execution_id"],
+                roots=tuple(Path(root) for root in context["artifact_roots"]),
+            )
+        )
+    if isinstance(plan, Elsewhere):  # nobody here knows with which switches it was started
+        return version_notes.Invocation(command=(), environment={})
+    return version_notes.Invocation(command=plan.command, environment=plan.environment)
 
 
 def _planned(
@@ -220,6 +265,7 @@ def _publish(prepared: Prepared, out: Path) -> None:
             missing=[*(() if prepared.artifact else ("artifact",)), *IDENTITY_ITEMS],
         )
         (bundle / layout.IDENTITY).write_bytes(canonical(identity))
+        (bundle / layout.VERSION_NOTES).write_bytes(canonical(prepared.notes.document))
         context = partial / layout.CONTEXT
         context.touch(mode=0o600)  # it holds the fencing token
         context.write_bytes(canonical(prepared.context))

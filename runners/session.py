@@ -26,7 +26,8 @@ from runners.evidence import closing, host, launch, processes, registration, rel
 from runners.evidence.declared_limits import declared_limits
 from runners.evidence.keeper import JOURNAL
 from runners.evidence.record import Record
-from runners.evidence.sampler import SamplerConfig, SamplerProcess
+from runners.evidence.sampler import SamplerConfig
+from runners.evidence.sampler_process import SamplerProcess
 from runners.evidence.sweep import sweep
 from runners.halting import Halts, Interrupted, WorkerGone, disk_full
 from runners.load.process_state import pin_to_cores

@@ -14,7 +14,7 @@ from runners.evidence import addresses, elsewhere, endpoint, launch, packages
 from runners.evidence.environment_checks import free_port
 from runners.evidence.keeper import KeeperConfig
 from runners.evidence.record import Record
-from runners.evidence.sampler import SamplerProcess
+from runners.evidence.sampler_process import SamplerProcess
 from runners.halting import Halts
 from runners.load.requests import authorization, parse_target
 from runners.protocol import layout

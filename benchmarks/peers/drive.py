@@ -156,13 +156,15 @@ def aiconfigurator(path: Path) -> Row:
     """Its speed-of-light mode is a roofline; its silicon mode interpolates kernels measured on the device."""
     api = importlib.import_module("aiconfigurator.cli.api")
     row: Row = {"device": "h100_sxm", "backend": "vllm", "step_s": {}, "silicon_step_s": {}}
+    text = path.read_text(encoding="utf-8")
+    experts = {"moe_tp_size": 1, "moe_ep_size": 1} if "expert" in text else {}  # required for them
     with _model_folder(path) as folder:
         for mode, into in (("SOL", "step_s"), ("SILICON", "silicon_step_s")):
             for batch in BATCHES:
                 try:
                     done = api.cli_estimate(
                         folder, "h100_sxm", mode="static_gen", backend_name="vllm",
-                        database_mode=mode, isl=CONTEXT, osl=2, batch_size=batch,
+                        database_mode=mode, isl=CONTEXT, osl=2, batch_size=batch, **experts,
                     )  # fmt: skip
                 except Exception as error:  # noqa: BLE001 - one mode may lack what the other has
                     row[f"error_{mode.lower()}_{batch}"] = str(error).strip().splitlines()[0][:160]

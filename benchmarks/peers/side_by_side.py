@@ -1,6 +1,6 @@
 """What five public models of the same job say of each configuration, beside what this one says.
 
-    python benchmarks/peers/side_by_side.py            print the tables of docs/side-by-side.md
+    PYTHONPATH=platform:. python benchmarks/peers/side_by_side.py    write the tables of docs/side-by-side.md
 
 The peers' figures are data (``tests/data/peers/``, made with ``drive.py``); ours are computed here, under the
 same conditions: decode, 4,096 stored tokens, one device. What a peer counts as weights is compared with the
@@ -17,18 +17,21 @@ from typing import Any
 from assay.analysis.devices.catalogue import device, peak_flops_per_s
 from assay.analysis.perfmodel.errors import ModelRefused
 from assay.analysis.perfmodel.operators import decode_sequences, total_useful_flops
+from assay.analysis.perfmodel.precision import dtype_bytes
 from assay.analysis.perfmodel.quantization.declared import Declared, declared_formats
 from assay.analysis.perfmodel.reading.reader import read_structure
 from assay.analysis.perfmodel.roofs import DeviceRoofs
-from assay.analysis.perfmodel.state import kv_elements_per_token
+from assay.analysis.perfmodel.state import kv_elements_per_token, state_bytes
 from assay.analysis.perfmodel.structure import Structure
 from assay.analysis.perfmodel.weights import placed_tensors, step_weight_bytes, weight_bytes
 from assay.analysis.perfmodel.work import prepare
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIGS = ROOT / "tests/data/model_configs"
+CONFIGS = ROOT / "experiments/models"
 DATA = ROOT / "tests/data/peers"
+DOCUMENT = ROOT / "docs/side-by-side.md"
 TOLERANCE = 0.01
+SHOWN = 4  # models named one by one
 QUANTITIES = ("weight_bytes", "kv_bytes_per_token", "decode_flops")
 # What a peer's weights are: all of them, those that a step reads, or the layers' alone.
 WEIGHTS_ARE = {
@@ -37,6 +40,8 @@ WEIGHTS_ARE = {
 }  # fmt: skip
 # Peers that take the quantization of the configuration into account; the others were run with 16 bits.
 READS_QUANTIZATION = ("aiconfigurator",)
+# Peers that state what a sequence stores at its length, a token; the others what one more token adds.
+STATE_AT_LENGTH = {"aiconfigurator": 4096 + 2}
 DEVICE_OF = {
     "nvidia_H100": "H100-SXM", "h100-sxm-80gb": "H100-SXM", "H100_GPU": "H100-SXM",
     "h100_sxm": "H100-SXM", "H200": "H200-SXM",
@@ -82,8 +87,7 @@ def ours(model: str, *, peer: str, context: int) -> dict[str, float]:
     structure, declared = _read(model, as_declared=peer in READS_QUANTIZATION)
     found = {
         "weight_bytes": _weights(structure, declared, WEIGHTS_ARE[peer]),
-        "kv_bytes_per_token": kv_elements_per_token(structure)
-        * {"bfloat16": 2, "float16": 2, "float8_e4m3fn": 1, "float32": 4}[declared.kv_dtype],
+        "kv_bytes_per_token": _state(structure, declared, length=STATE_AT_LENGTH.get(peer)),
     }
     prepared = prepare(
         structure, formats=declared.weights, kv_dtype=declared.kv_dtype,
@@ -156,6 +160,12 @@ def _weights(structure: Structure, declared: Declared, kind: str) -> int:
     if kind == "read":
         return step_weight_bytes(structure, declared.weights, rows=1)
     return sum(declared.weights.bytes_of(p) for p in placed_tensors(structure) if p.layers)
+
+
+def _state(structure: Structure, declared: Declared, *, length: int | None) -> float:
+    if length is None:
+        return kv_elements_per_token(structure) * dtype_bytes(declared.kv_dtype, field="kv-dtype")
+    return state_bytes(structure, tokens=length, kv_dtype=declared.kv_dtype) / length
 
 
 def _roofs(name: str) -> DeviceRoofs:
@@ -238,8 +248,33 @@ def _own_cell(model: str) -> str:
     )
 
 
+def reasons_table() -> list[str]:
+    """Every difference with its reason, and for how many models it holds."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for reason in json.loads((DATA / "differences.json").read_text(encoding="utf-8")):
+        quantities = found.setdefault((reason["peer"], reason["why"]), {})
+        quantities[_SHORT[reason["quantity"]]] = reason["models"]
+    lines = ["| tool | what | models | why |", "|---|---|---|---|"]
+    for (peer, why), quantities in found.items():
+        touched = sorted({model for models in quantities.values() for model in models})
+        shown = ", ".join(touched) if len(touched) <= SHOWN else f"{len(touched)} of them"
+        lines.append(f"| {peer} | {', '.join(quantities)} | {shown} | {why} |")
+    return lines
+
+
+def written(text: str) -> str:
+    """The document with its tables as they are computed now."""
+    tables = {"reading": reading_table(), "reasons": reasons_table(), "times": time_table()}
+    for name, lines in tables.items():
+        before, start, rest = text.partition(f"<!-- {name} -->\n")
+        _old, end, after = rest.partition("<!-- end -->")
+        text = before + start + "\n".join(lines) + "\n" + end + after
+    return text
+
+
 def main() -> int:
-    sys.stdout.write("\n".join([*reading_table(), "", *time_table(), ""]))
+    text = DOCUMENT.read_text(encoding="utf-8")
+    DOCUMENT.write_text(written(text), encoding="utf-8")
     return 0
 
 

@@ -117,6 +117,7 @@ def _precision(settings: Mapping[str, Any], artifact: Mapping[str, Any]) -> Iter
     if settings["dtype"] not in DTYPES:
         remedy = "auto would take whatever the files say; name it."
         yield _setting("dtype", settings["dtype"], ", ".join(DTYPES), remedy)
+        return
     stored = settings["dtype"] if settings["kv_dtype"] == "auto" else settings["kv_dtype"]
     for name, value, part in (
         ("dtype", settings["dtype"], "activations"),

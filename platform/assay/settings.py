@@ -81,7 +81,7 @@ ALLOWED_HOSTS = LOOPBACK_HOSTS if EMBEDDED else HOSTS
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-MODEL_APPS = ("ledger", "execution")
+MODEL_APPS = ("ledger", "versions", "execution")
 INSTALLED_APPS = [
     *(f"assay.{app}" for app in MODEL_APPS),
     "assay.pages",

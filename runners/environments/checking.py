@@ -16,8 +16,6 @@ _LIST = (
     "import importlib.metadata as m, json;"
     "print(json.dumps([[d.metadata['Name'], d.version] for d in m.distributions()]))"
 )
-# In every venv from the start; no lock names them unless the engine needs them.
-_OF_THE_VENV = {"pip", "setuptools", "wheel"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ def _differences(environment: Environment) -> list[str]:
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         return [f"its interpreter does not answer: {error}"]
     wanted = locks.read(environment.lock).distributions
-    strange = set(found) - set(wanted) - _OF_THE_VENV
+    strange = set(found) - set(wanted)
     return [
         f"{name} {found.get(name, 'is missing')}, the lock says {version}"
         for name, version in sorted(wanted.items())

@@ -65,10 +65,11 @@ def _same(known: Environment, lock: Lock) -> Environment:
 
 def _build(folder: Path, pin: EnginePin, lock: Lock, tell: Tell) -> None:
     tell(f"{pin.name}: making the environment")
-    _run([sys.executable, "-m", "venv", str(folder)], "a venv", timeout_s=300)
+    _run([sys.executable, "-m", "venv", "--without-pip", str(folder)], "a venv", timeout_s=300)
     python = str(folder / "bin" / "python")
     tell(f"{pin.name}: installing {len(lock.distributions)} distributions from {lock.path.name}")
-    command = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+    pip = [sys.executable, "-m", "pip", "--python", python]  # ours: none lies in the environment
+    command = [*pip, "install", "--quiet", "--no-deps", "--no-compile"]
     only_wheels = ["--only-binary", ":all:", "--disable-pip-version-check"]
     _run(
         [*command, *only_wheels, "--require-hashes", "-r", str(lock.path)],

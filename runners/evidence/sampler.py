@@ -5,10 +5,8 @@ switch interval. ``python -m runners.evidence.sampler CONFIG``; commands come as
 input, whose end stops it. Its own cost is in the telemetry as subject ``sampler``.
 """
 
-import asyncio
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -17,13 +15,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.evidence import cgroup, metrics, pipes, processes, secrets, telemetry
+from runners.evidence import cgroup, metrics, processes, secrets, telemetry
 from runners.protocol import clocks, layout, tables
 from runners.protocol.segment_writer import SegmentWriter
 
 ANCHORS = "anchors.jsonl"
 REDACTIONS = "redactions.jsonl"
-_ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,46 +37,6 @@ class SamplerConfig:
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)), encoding="utf-8")
-
-
-class SamplerProcess:
-    """The runner's side: start it, tell it what to look at, stop it and take its account."""
-
-    def __init__(self, config: SamplerConfig, path: Path) -> None:
-        self._config = config
-        self._path = path
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def start(self) -> None:
-        self._config.write(self._path)
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "runners.evidence.sampler", str(self._path)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=_ROOT,
-            start_new_session=True,  # an interrupt from the terminal is for the runner alone
-        )
-
-    async def tell(self, **command: Any) -> None:
-        if self._process is not None:
-            await pipes.say(self._process, json.dumps(command).encode() + b"\n")
-
-    async def stop(self, *, patience_s: float = 10.0) -> dict[str, Any] | None:
-        """Its reports and missed turns; None if it died or had to be killed."""
-        process, self._process = self._process, None
-        if process is None:
-            return None
-        pipes.hang_up(process)
-        try:
-            output, _ = await asyncio.wait_for(process.communicate(), patience_s)
-            account = json.loads(output)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-            return None
-        except ValueError:
-            return None
-        return dict(account)
 
 
 class Sampler:

@@ -40,6 +40,7 @@ EVENTS_PER_S = 10_000  # well below what the mock can write on one busy core
 FIRST_S = 0.05
 SHORTEST_INTERVAL_S = 0.02
 PATIENCE_S = 30.0
+_CAPTURE = ("packing.py", "segment_writer.py", "segments.py")  # the loop packs what it reads
 _ROOT = Path(__file__).resolve().parents[2]
 _ONE_SECOND_NS = 1_000_000_000
 
@@ -78,7 +79,8 @@ async def calibrate(
 def client_version() -> str:
     """sha256 of the client's source and of the libraries that its times depend on (16 hex digits)."""
     source = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    here = Path(__file__).parent
+    for path in (*sorted(here.glob("*.py")), *(here.parent / "protocol" / n for n in _CAPTURE)):
         source.update(path.name.encode() + b"\0" + path.read_bytes())
     for library in ("uvloop", "httptools"):
         source.update(f"{library} {version(library)}\n".encode())

@@ -164,6 +164,37 @@ class PredictionsDocument(TypedDict):
     calibration: NotRequired[str]  # sha256 of the calibration that its fitted parameters come from
 
 
+class SwitchNote(TypedDict):
+    """A removed, deprecated, renamed or otherwise changed switch, as a version record tells of it."""
+
+    record: str  # engine and version
+    subject: str
+    names: list[str]
+    kind: str
+    use: str | None
+    announced_removal: str | None
+    note: str | None
+    reading: str
+    label: str
+    source: str
+    floating: bool
+    parser_takes: dict[str, bool] | None  # null: no dump of the pinned version, or no flag
+    used: list[str]  # of the names, those in this run's launch
+    words: str
+
+
+class VersionNotesDocument(TypedDict):
+    """What was known of the pinned version's switches before the run."""
+
+    engine: str
+    version: str | None
+    records: list[dict[str, Any]]
+    parser: dict[str, Any] | None
+    parser_absent: str | None
+    switches: list[SwitchNote]
+    warnings: list[str]
+
+
 class RunContext(TypedDict):
     """What a run is told beside its spec; nothing here enters the spec digest."""
 

@@ -33,6 +33,9 @@ PAGES = {
     "models": "/models",
     "model": "/models/deepseek-ai__DeepSeek-V3.2?device=H200-SXM&batch=16&tp=8",
     "fits": "/models/fits?context=8192&batch=4",
+    "engines": "/engines",
+    "engine": "/engines/vllm",
+    "engine versions": "/engines/sglang/0.5.22..0.5.23",
     "rules": "/rules",
     "sign in": "/login/",
 }

@@ -110,6 +110,7 @@ def test_a_prepared_run_holds_spec_plan_prompts_identity_and_context(
         "prompts.parquet",
         "spec.json",
         "tokenizer.json.gz",
+        "version_notes.json",
     ]
     assert spec_digest(json.loads((bundle / "spec.json").read_bytes())) == spec_digest(spec)
     identity = json.loads((bundle / "identity.json").read_bytes())
@@ -134,6 +135,18 @@ def test_the_context_tells_the_session_port_files_and_digests(
     assert context["spec_digest"] == spec_digest(spec)
     assert context["plan_digest"] == outcome.answer["plan_digest"]
     assert path.stat().st_mode & 0o077 == 0  # the token is nobody else's
+
+
+@pytest.mark.req("7.21")
+def test_what_is_known_of_the_versions_switches_lies_in_the_bundle_before_anything_is_launched(
+    run: Prepare, spec: dict[str, Any]
+) -> None:
+    outcome = run(spec)
+
+    notes = json.loads((outcome.out / "bundle" / "version_notes.json").read_bytes())
+    assert (notes["engine"], notes["version"]) == ("torch", spec["engine"]["version"])
+    assert [r["record"] for r in notes["records"]] == [f"torch {spec['engine']['version']}"]
+    assert outcome.answer["warnings"] == []
 
 
 @pytest.mark.req("1.14")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from assay.analysis.devices.machine import Interval
-from assay.analysis.forecast.spread import Spread
+from assay.analysis.step_spread import Spread
 from runners.protocol.documents import Parameter
 
 KIND = "assay-step-calibration"
@@ -73,6 +73,18 @@ class Calibration:
     @property
     def reference(self) -> str:
         return f"calibration {self.digest[:12]} of {self.document['made_at']}"
+
+    @property
+    def disturbed(self) -> str | None:
+        """The sentence that others held the cores during its runs; None if none was disturbed."""
+        runs = self.document["runs"]
+        count = sum(bool(run.get("disturbed")) for run in runs)
+        if not count:
+            return None
+        return (
+            f"calibration disturbed: in {count} of its {len(runs)} runs other processes held the cores; take "
+            "it again on a quiet machine"
+        )
 
     @property
     def parameters(self) -> list[Parameter]:

@@ -15,6 +15,7 @@ from assay.analysis.documents import Aggregate
 from assay.analysis.figures import Figures
 from assay.analysis.iterations import IterationLog
 from assay.analysis.load_windows import LoadWindow
+from assay.analysis.observed import CountedStep, ObservedStep
 from assay.analysis.rates import ServiceLevels, goodput, outcome_shares
 from assay.analysis.step_aggregates import step_aggregates
 from assay.analysis.window import Window
@@ -136,7 +137,7 @@ def iteration_aggregates(log: IterationLog, group: Group, *, clock_domain: str) 
     """Step times and batch sizes of the group's segment."""
     segments = {a.segment for a in group.attempts}
     # A recorded stream has no segments; in a run, steps of warm-up and profile have none of these.
-    every = [*log.steps, *(step for step, _ in log.counted)]
+    every: list[ObservedStep | CountedStep] = [*log.steps, *(step for step, _ in log.counted)]
     steps = [s for s in every if segments == {None} or s.segment in segments - {None}]
     return step_aggregates(
         steps,

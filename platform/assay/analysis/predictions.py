@@ -242,6 +242,7 @@ def _standing_assumptions(shape: RunShape, calibration: Calibration | None) -> l
         "reuse between steps, and let compute and traffic of one operator overlap fully",
         "stored K and V are copied out of their blocks and read once per decode step",
         _coverage_said(calibration),
+        *filter(None, [calibration.disturbed if calibration else None]),
         *(f"not counted: {item}" for item in NOT_COUNTED),
     ]
 

@@ -185,8 +185,9 @@ def _with_verification(held: Sequence[Pattern]) -> str:
 
 
 def _remark(predictions: PredictionsDocument) -> str:
-    if any(line.startswith("micro-benchmark disturbed") for line in predictions["assumptions"]):
-        return "; the micro-benchmark behind the estimate was taken on a disturbed machine"
+    for what in ("calibration", "micro-benchmark"):
+        if any(line.startswith(f"{what} disturbed") for line in predictions["assumptions"]):
+            return f"; the {what} behind the estimate was taken on a disturbed machine"
     return ""
 
 

@@ -42,6 +42,11 @@ class Home:
         return self.root / "artifacts"
 
     @property
+    def engines(self) -> Path:
+        """Environments of engine versions, each with its parser dump; the runner makes them."""
+        return self.root / "engines"
+
+    @property
     def models(self) -> Path:
         """Model configurations of one's own, ``<organisation>__<model>.json``."""
         return self.root / "models"

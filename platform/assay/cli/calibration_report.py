@@ -33,6 +33,8 @@ def show(calibration: Calibration, path: Path, rows: Sequence[ScanRow]) -> None:
         console.print(f"known only together at these points: {pair}")
     for doubt in document["to_verify"]:
         console.print(f"to be verified: {doubt}")
+    if calibration.disturbed:
+        console.print(calibration.disturbed)
     console.print(f"split: {document['split']['rule']}")
     console.print(f"{document['formula']}")
     console.print(f"calibration {calibration.digest} in {path}", soft_wrap=True)

@@ -19,6 +19,8 @@ from assay.archive.benchmarks import stored_benchmarks
 from assay.archive.paths import home_from_environment
 from assay.cli.exits import DONE, print_json, refuse
 from assay.cli.predict_asked import asked_from
+from assay.cli.predict_claim import add_claim, claim_answer, claim_line
+from assay.cli.predict_estimate import add_estimate, estimate_answer, estimate_line
 from assay.cli.predict_table import table
 from runners.protocol.errors import Finding
 
@@ -38,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_load(parser.add_argument_group("load"))
     _add_layout(parser.add_argument_group("layout and links"))
     _add_memory(parser.add_argument_group("memory"))
+    add_claim(parser.add_argument_group("claim"))
+    add_estimate(parser.add_argument_group("estimate"))
 
 
 def _add_load(group: argparse._ArgumentGroup) -> None:
@@ -93,6 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(answer)
     else:
         print(table(answer))  # noqa: T201
+        if "claim" in answer:
+            print(claim_line(answer))  # noqa: T201
+        if "estimate" in answer:
+            print(estimate_line(answer))  # noqa: T201
     return DONE
 
 
@@ -115,7 +123,13 @@ def _answer(arguments: argparse.Namespace) -> dict[str, Any]:
         context = min(DEFAULT_CONTEXT, longest)
         structure = structure.with_assumption(f"no --context given: {context} tokens")
     asked = asked_from(arguments, context=context)
-    return predict(structure, declared, asked, roofs=_roofs(arguments, structure, declared))
+    roofs = _roofs(arguments, structure, declared)
+    added = {
+        "claim": claim_answer(arguments, structure, declared, asked, roofs),
+        "estimate": estimate_answer(arguments, structure, declared, asked),
+    }
+    answer = predict(structure, declared, asked, roofs=roofs)
+    return answer | {name: part for name, part in added.items() if part is not None}
 
 
 def _roofs(

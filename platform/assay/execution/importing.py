@@ -18,6 +18,7 @@ from assay.ledger import indexing
 from assay.ledger import services as ledger
 from assay.ledger.ids import uuid7
 from assay.ledger.models import Bundle, Run
+from assay.versions import confirming
 from runners.protocol import layout, manifest
 
 
@@ -73,6 +74,7 @@ def _take_in(home: Home, folder: Path, digest: str, *, scratch: Path, owner: str
         if reading.document is not None:
             indexing.index_interpretation(bundle, reading.document, digest=reading.digest)
         ledger.accept_imported(run, execution_id=execution_id)
+        confirming.confirm_version(run, bundle, home.bundle(digest))
     return Imported(run=Run.objects.select_related("study").get(id=run.id), bundle=bundle, new=True)
 
 

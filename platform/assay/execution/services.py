@@ -19,6 +19,7 @@ from assay.execution.models import ExecutionState
 from assay.ledger import indexing
 from assay.ledger import services as ledger
 from assay.ledger.models import Bundle, Run
+from assay.versions import confirming
 from runners.protocol.events import RunState
 
 
@@ -91,6 +92,7 @@ def _accept(
         reason="; ".join(reasons),
         accepted_execution=claim.execution_id,
     )
+    confirming.confirm_version(run, row, home.bundle(row.digest))
     return row
 
 

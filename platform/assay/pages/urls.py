@@ -4,7 +4,7 @@ from django.urls import URLPattern, path, register_converter
 from django.urls.converters import StringConverter
 from django.views.generic import RedirectView
 
-from assay.pages.views import attempts, catalogue, evidence_files, models, run, runs
+from assay.pages.views import attempts, catalogue, engines, evidence_files, models, run, runs
 
 
 class DigestConverter(StringConverter):
@@ -15,12 +15,31 @@ class ModelConverter(StringConverter):
     regex = "[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
 
 
+class EngineConverter(StringConverter):
+    regex = "[a-z][a-z0-9_]{0,39}"
+
+
+class VersionsConverter:
+    """Two versions with two dots between: ``0.32.0..0.33.0``."""
+
+    regex = r"\d[0-9A-Za-z+.-]{0,59}\.\.\d[0-9A-Za-z+.-]{0,59}"
+
+    def to_python(self, value: str) -> tuple[str, str]:
+        older, _, newer = value.partition("..")
+        return older, newer
+
+    def to_url(self, value: tuple[str, str]) -> str:
+        return "..".join(value)
+
+
 class ExportConverter(StringConverter):
     regex = "csv|json"
 
 
 register_converter(DigestConverter, "digest")
 register_converter(ModelConverter, "model")
+register_converter(EngineConverter, "engine")
+register_converter(VersionsConverter, "versions")
 register_converter(ExportConverter, "export")
 
 urlpatterns: list[URLPattern] = [
@@ -53,5 +72,8 @@ urlpatterns: list[URLPattern] = [
     path("models", models.models, name="models"),
     path("models/fits", models.fits, name="fits"),
     path("models/<model:slug>", models.model, name="model"),
+    path("engines", engines.engines, name="engines"),
+    path("engines/<engine:key>", engines.engine, name="engine"),
+    path("engines/<engine:key>/<versions:versions>", engines.diff, name="engine-diff"),
     path("rules", catalogue.rules, name="rules"),
 ]

@@ -12,8 +12,7 @@ _FORM = (
     "[%(fileinfo)s:%(lineno)d] %(message)s"
 )
 
-# Scrapes and health checks would fill the log: who asked what is the witness's business.
-_LOGGERS = {"vllm": "INFO", "uvicorn": "INFO", "uvicorn.access": "WARNING"}
+_LOGGERS = {"vllm": "INFO", "uvicorn": "INFO"}
 
 
 def variables(

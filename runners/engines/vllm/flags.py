@@ -61,6 +61,7 @@ _EVIDENCE: tuple[tuple[str, ...], ...] = (
     ("--enable-per-request-metrics",),
     ("--enable-prompt-tokens-details",),
     ("--enable-request-id-headers",),
+    ("--disable-uvicorn-access-log",),  # who asked what is the witness's business
 )
 _WITNESS = "runners.engines.vllm.witness.Witness"
 GIB = 2**30

@@ -144,9 +144,17 @@ def _answered(
 ) -> Iterator[tuple[dict[str, Any], Source]]:
     for path in paths:
         value = _at(server_info, path)
+        if path.endswith("cpu_info"):
+            value = _processor(value)
         if value is not None:
             pointer = Pointer(file=layout.SERVER_INFO, query=path)
             yield {path.rpartition(".")[2]: value}, (f"GET /server_info answered {path}", pointer)
+
+
+def _processor(listing: Any) -> str | None:
+    """The processor's name out of the listing of its properties."""
+    named = (x.partition(":")[2].strip() for x in str(listing).splitlines() if "Model name" in x)
+    return next(named, None)
 
 
 def _at(tree: Any, path: str) -> Any:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from prometheus_client.parser import text_string_to_metric_families
+
 
 class Quantity(StrEnum):
     queue = "queue"
@@ -80,3 +82,29 @@ SERIES: Mapping[Quantity, Series | None] = {
         name="vllm:time_to_first_token_seconds", kind="histogram", unit="s", caution=_ABORTED_TOO
     ),
 }
+
+
+def read(text: str, quantity: Quantity) -> dict[str, float]:
+    """The series of a quantity in one scrape, by its own label; a histogram as its sum and its count.
+
+    Empty where the text has no such series: of a counter's part that is 0 so far, of a gauge it is unknown.
+    """
+    series = SERIES[quantity]
+    if series is None:
+        return {}
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            part = _part(series, sample.name, sample.labels)
+            if part is not None:
+                found[part] = found.get(part, 0.0) + sample.value
+    return found
+
+
+def _part(series: Series, name: str, labels: Mapping[str, str]) -> str | None:
+    if series.kind == "histogram":
+        part = name.removeprefix(f"{series.name}_")
+        return part if part in ("sum", "count") and name.startswith(series.name) else None
+    if name != series.name:
+        return None
+    return labels.get(series.label, "") if series.label else "all"

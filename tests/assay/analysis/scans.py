@@ -8,7 +8,6 @@ from assay.analysis.fitting.fit import Scan
 from assay.analysis.fitting.points import Shape, Step
 from assay.analysis.fitting.split import Split
 from assay.analysis.forecast.parameters import Known, measured_parameters
-from assay.analysis.forecast.spread import DECODE, PROMPT
 from assay.analysis.forecast.terms import (
     PROMPT_MASK,
     SAMPLED_ROW,
@@ -19,6 +18,7 @@ from assay.analysis.forecast.terms import (
 )
 from assay.analysis.perfmodel.precision import plain
 from assay.analysis.perfmodel.quantization.weight_formats import uniform
+from assay.analysis.step_spread import DECODE, PROMPT
 from tests.assay.analysis import benchmarks
 from tests.assay.analysis.perfmodel.structures import SMOLLM2
 

@@ -75,6 +75,16 @@ def test_ranges_are_those_of_cells_left_out_and_not_of_parameters() -> None:
     )
 
 
+def test_a_calibration_from_disturbed_runs_says_so_in_every_prediction_made_with_it() -> None:
+    quiet = calibration()
+    runs = [{**run, "disturbed": n < 2} for n, run in enumerate(quiet.document["runs"])]
+    noisy = Calibration(document={**quiet.document, "runs": runs}, digest="e" * 64)
+
+    assert quiet.disturbed is None
+    (said,) = [a for a in predicted(noisy)["assumptions"] if a.startswith("calibration disturbed")]
+    assert "2 of its 9 runs" in said
+
+
 def test_the_newest_calibration_of_the_same_machine_engine_and_model_is_taken() -> None:
     first = calibration()
     later = Calibration(

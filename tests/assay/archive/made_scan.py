@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.analysis.fitting.points import Step
-from assay.analysis.forecast.spread import DECODE
+from assay.analysis.step_spread import DECODE
 from assay.archive.benchmarks import host_folder
 from assay.archive.interpretation import interpret
 from assay.archive.paths import Home

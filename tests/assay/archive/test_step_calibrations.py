@@ -1,6 +1,7 @@
 """From sealed bundles of a scan to a stored calibration, and from there to the next run's predictions."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ from assay.archive.paths import Home
 from assay.archive.scan_runs import ScanRun
 from assay.archive.step_calibrations import calibration_for, store, stored_calibrations
 from assay.cli.calibrate import fitted, holdout_rule
+from assay.execution.leases import Claim
+from assay.execution.preparing import Prepared
+from assay.execution.registering import register_predictions
+from assay.ledger.ids import uuid7
 from tests.assay.analysis import scans
 from tests.assay.archive import made_scan
 
@@ -108,3 +113,28 @@ def test_a_holdout_may_name_several_fields() -> None:
         "load.concurrency": "4",
         "workload.input_tokens": "64",
     }
+
+
+@pytest.mark.req("13.19")
+def test_predictions_are_registered_with_the_calibrations_digest(
+    home: Home, runs: list[ScanRun], tmp_path: Path
+) -> None:
+    own = Home(tmp_path / "home")
+    shutil.copytree(home.devices, own.devices)
+    _, stored = store(own, fitted(runs, RULES, home))
+    claim = Claim(
+        execution_id=uuid7(), run_id=uuid7(), token="t", study="made", repetition=0, position=0, runs=1,
+        spec=made_scan.cell_spec("64 in, 4 at once"), spec_digest="s" * 64, folder=tmp_path,
+    )  # fmt: skip
+    prepared = Prepared(
+        exit_code=0, findings=(), plan_digest="p" * 64, plan={}, estimated_bytes=0, interrupted=False,
+        log_tail="",
+    )  # fmt: skip
+
+    why = register_predictions(
+        claim, prepared, home=own, bundle=tmp_path, should_stop=lambda: False, say=lambda *_: None
+    )
+
+    document = json.loads((tmp_path / "predictions.json").read_bytes())
+    assert why == ""
+    assert document["calibration"] == stored.digest

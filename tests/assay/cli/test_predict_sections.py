@@ -301,3 +301,18 @@ def test_an_executed_format_that_differs_from_the_files_is_a_gap(
     assert "nothing has run yet" in as_stored["budget_basis"]
     assert (widened["designed"], widened["budget_format"]) == ("bfloat16", "float32")
     assert "executed as float32" in widened["gap"]["what"]
+
+
+@pytest.mark.req("11.09")
+@pytest.mark.parametrize(
+    ("config", "kind"),
+    [(LLAMA, "gqa_kv_cache"), (DEEPSEEK, "latent_kv_cache")],
+    ids=["classic", "current"],
+)
+def test_a_classic_and_a_current_structure_each_have_a_ledger(
+    config: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (entry,) = answer(capsys, "--config", config)["state"]["entries"]
+
+    assert entry["kind"] == kind
+    assert entry["logical"]["bytes"] > 0

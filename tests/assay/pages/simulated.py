@@ -395,17 +395,17 @@ def interpretation(bundle_digest: str, aggregates: list[dict[str, Any]]) -> dict
 def residuals() -> list[dict[str, Any]]:
     rows: tuple[tuple[Any, ...], ...] = (
         ("decode_step_s", {"batch": 1}, 0.0089, 0.0196, (0.0171, 0.0224), 0.0212, "s",
-         "engine_loop", "unexplained", "calibrated"),
+         "engine_loop", None, "calibrated"),
         ("decode_step_s", {"batch": 4}, 0.0094, 0.0287, (0.0248, 0.0331), 0.0368, "s",
          "engine_loop", "model_omission", "extrapolated"),
         ("prefill_s", {"input_tokens": 512}, 0.412, 0.83, (0.71, 0.97), 0.89, "s",
-         "engine_loop", "unexplained", "calibrated"),
+         "engine_loop", None, "calibrated"),
         ("ttft_s", {"case": "short"}, None, 0.071, (0.058, 0.088), 0.0684, "s",
-         "client_socket", "unexplained", "calibrated"),
+         "client_socket", None, "calibrated"),
         ("kv_bytes", {"context": 224}, 10_321_920, 10_321_920, (10_321_920, 11_059_200),
-         10_616_832, "byte", "engine_loop", "unexplained", "calibrated"),
+         10_616_832, "byte", "engine_loop", None, "calibrated"),
         ("rss_bytes", {}, 538_000_000, 760_000_000, (690_000_000, 840_000_000), None, "byte",
-         "host", "measurement_problem", "calibrated"),
+         "host", None, "calibrated"),
     )  # fmt: skip
     return [
         {

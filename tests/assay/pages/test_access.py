@@ -22,6 +22,8 @@ def every_page(lab: Laboratory) -> Iterator[tuple[str, str]]:
         "form": "csv",
         "path": "engine.log",
         "slug": "Qwen__Qwen3-8B",
+        "key": "vllm",
+        "versions": ("0.32.0", "0.33.0"),
     }
     for pattern in get_resolver().reverse_dict.keys():  # noqa: SIM118 - a MultiValueDict
         if isinstance(pattern, str):

@@ -23,6 +23,7 @@ from runners.protocol.events import EvidenceStrength
 from tests.runners.engines.openai_endpoint import declared
 from tests.runners.engines.replay import declared as replayed
 from tests.runners.engines.torch.launched import spec
+from tests.runners.engines.vllm import declared as vllm
 
 HEAVY = ("torch", "transformers", "vllm", "sglang", "tensorrt_llm")
 # One declaration for each engine, of its own groups; a new engine adds its line.
@@ -30,10 +31,21 @@ SPECS: Mapping[str, Any] = {
     "openai_endpoint": declared.spec,
     "replay": replayed.spec,
     "torch": spec,
+    "vllm": vllm.spec,
 }
 ELSEWHERE = ("openai_endpoint",)  # reached, never launched
 every_engine = pytest.mark.parametrize("key", sorted(ENGINES))
 every_launched_engine = pytest.mark.parametrize("key", sorted(set(ENGINES) - set(ELSEWHERE)))
+
+
+@pytest.fixture(autouse=True)
+def _environments(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Engines with an environment of their own find it installed."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("ASSAY_HOME", str(home))
+    vllm.install(home)
 
 
 def adapter_of(key: str) -> EngineAdapter:

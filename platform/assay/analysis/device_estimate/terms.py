@@ -11,10 +11,10 @@ sustained, by access pattern and kind of memory. The sum is serial; nothing scal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assay.analysis.device_estimate.laid_out import LaidOut
 from assay.analysis.devices.catalogue import device, peak_flops_per_s
 from assay.analysis.devices.figures import Device
 from assay.analysis.perfmodel.operators import Operator
+from assay.analysis.perfmodel.parallel.laid_out import LaidOut
 from assay.analysis.perfmodel.parallel.messages import Account
 from assay.analysis.perfmodel.parallel.shards import experts_of
 from assay.analysis.perfmodel.quantization.declared import Declared
@@ -31,7 +31,10 @@ ALPHA = "message_s"  # .NVLink, .PCIe, .across
 LINK_PASS = "link_pass"
 
 ACROSS_BYTES_PER_S = 50e9  # 400 Gbit/s of one adapter a device; named in ``parameters``
-COMPILED_ENGINES = ("gpt-fast",)  # the whole step is one captured graph; the next token needs no host
+UNPACKING = ("gptq_", "awq_")  # formats whose integers are unpacked before each product
+COMPILED_ENGINES = (
+    "gpt-fast",
+)  # the whole step is one captured graph; the next token needs no host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,27 +71,39 @@ class Amounts:
 def step_amounts(model: LaidOut, load: StepLoad, *, device_name: str, engine: str) -> Amounts:
     """The amounts of one mean step under this load."""
     entry = device(device_name)
-    kind = "compiled" if engine in COMPILED_ENGINES else "serving"
     rows = -(-load.batch // (load.busy_replicas or model.layout.data))
     found = Amounts()
-    decode = model.decode(
-        batch=load.batch, context=load.context, busy_replicas=load.busy_replicas
-    )
+    decode = model.decode(batch=load.batch, context=load.context, busy_replicas=load.busy_replicas)
     _add_operators(found.work, decode, model.declared, entry)
-    layers = model.structure.layers
-    _add(found.work, f"{LAYER}.{kind}", len(layers))
-    experts = sum(experts_of(each.feed_forward) is not None for each in layers)
-    _add(found.work, EXPERT_LAYER, experts)
-    _add(found.work, f"{STEP}.{kind}", 1)
-    if kind == "serving":
-        _add(found.work, ROW, rows)
+    _add_constants(found.work, model, rows=rows, engine=engine)
     if load.new and load.output:
         prompt = model.prompt(new=load.new, reused=load.reused)
-        _add_operators(
-            found.work, prompt, model.declared, entry, share=rows / load.output
-        )
+        _add_operators(found.work, prompt, model.declared, entry, share=rows / load.output)
     _add_messages(found.messages, model, rows=rows, entry=entry)
     return found
+
+
+def prompt_amounts(
+    model: LaidOut, *, new: int, reused: int, device_name: str, engine: str
+) -> Amounts:
+    """The amounts of a step that runs one whole prompt alone."""
+    entry = device(device_name)
+    found = Amounts()
+    _add_operators(found.work, model.prompt(new=new, reused=reused), model.declared, entry)
+    _add_constants(found.work, model, rows=1, engine=engine)
+    _add_messages(found.messages, model, rows=new, entry=entry)
+    return found
+
+
+def _add_constants(amounts: dict[str, float], model: LaidOut, *, rows: int, engine: str) -> None:
+    """What a step, a layer and a sampled row take whatever they move."""
+    kind = "compiled" if engine in COMPILED_ENGINES else "serving"
+    layers = model.structure.layers
+    _add(amounts, f"{LAYER}.{kind}", len(layers))
+    _add(amounts, EXPERT_LAYER, sum(experts_of(x.feed_forward) is not None for x in layers))
+    _add(amounts, f"{STEP}.{kind}", 1)
+    if kind == "serving":
+        _add(amounts, ROW, rows)
 
 
 def memory_kind(entry: Device) -> str:
@@ -113,7 +128,7 @@ def _add_operators(
             _add(amounts, name, share * by_memory)
         else:
             _add(amounts, PRODUCTS, share * by_work)
-        if declared.weights.label.startswith("gptq") and operator.kind == "matmul":
+        if declared.weights.label.startswith(UNPACKING) and operator.kind == "matmul":
             weights = operator.useful_flops / 2 / max(1, operator.rows)
             _add(amounts, DEQUANTIZE, share * weights)
 
@@ -125,9 +140,7 @@ def _peak(entry: Device, declared: Declared, operator: Operator) -> float:
     return peak_flops_per_s(entry, dtype).value
 
 
-def _add_messages(
-    amounts: dict[str, float], model: LaidOut, *, rows: int, entry: Device
-) -> None:
+def _add_messages(amounts: dict[str, float], model: LaidOut, *, rows: int, entry: Device) -> None:
     for message in model.messages(rows=rows):
         if message.account is Account.IN_DOMAIN:
             link = entry.links[0]

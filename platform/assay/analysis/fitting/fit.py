@@ -28,9 +28,9 @@ from assay.analysis.fitting.split import Split
 from assay.analysis.forecast import assumed
 from assay.analysis.forecast.parameters import Known
 from assay.analysis.forecast.roofs import SPECIFICATION
-from assay.analysis.forecast.spread import Spread
 from assay.analysis.forecast.step_time import StepTimes
 from assay.analysis.forecast.terms import Executed
+from assay.analysis.step_spread import Spread
 
 COVERAGE = 0.9  # at which coverage is judged here; a study names its own
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from assay.analysis.calibration import Errors
 from assay.analysis.fitting.points import Step
-from assay.analysis.forecast.spread import DECODE, PROMPT, Spread
 from assay.analysis.residual.shares import wilson
+from assay.analysis.step_spread import DECODE, PROMPT, Spread
 
 PHASES = (DECODE, PROMPT)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from assay.analysis.fitting.judging import PHASES, Judged
-from assay.analysis.forecast.spread import quantiles
+from assay.analysis.step_spread import quantiles
 
 FEWEST_INSIDE = 2  # cells inside the others' range for their ratios to make the ranges
 

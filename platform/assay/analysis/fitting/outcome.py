@@ -6,8 +6,8 @@ from assay.analysis.fitting.points import Step
 from assay.analysis.fitting.solve import Prior
 from assay.analysis.forecast import assumed
 from assay.analysis.forecast.parameters import Known
-from assay.analysis.forecast.spread import DECODE, PROMPT
 from assay.analysis.forecast.terms import ELEMENTWISE
+from assay.analysis.step_spread import DECODE, PROMPT
 from runners.protocol.documents import Parameter
 
 FIT = "fit"

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from assay.analysis.forecast.spread import DECODE, PROMPT
 from assay.analysis.forecast.terms import Executed, step_terms
 from assay.analysis.observed import ObservedStep, StepPhase
 from assay.analysis.perfmodel.operators import SequenceStep, decode_sequences
 from assay.analysis.quantities import NS_PER_S
+from assay.analysis.step_spread import DECODE, PROMPT
 
 CONTEXT_STEP = 64  # decode steps within so many stored tokens are like steps
 

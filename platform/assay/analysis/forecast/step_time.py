@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.devices.machine import ZERO, Best, Interval
-from assay.analysis.forecast.spread import Spread
 from assay.analysis.forecast.terms import Executed, step_terms
 from assay.analysis.perfmodel.bounds import Bound, step_bound
 from assay.analysis.perfmodel.operators import Operator, SequenceStep, decode_sequences
+from assay.analysis.step_spread import Spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

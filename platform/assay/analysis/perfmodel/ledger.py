@@ -10,7 +10,12 @@ from typing import Any
 
 from assay.analysis.perfmodel.mixers.mixer import Mixer, StoredAs
 from assay.analysis.perfmodel.quantization.declared import Declared
-from assay.analysis.perfmodel.state import StateClass, recurrent_answers, state_classes
+from assay.analysis.perfmodel.state import (
+    StateClass,
+    recurrent_answers,
+    state_bytes,
+    state_classes,
+)
 from assay.analysis.perfmodel.structure import Layer, Structure
 
 _WIDTHS = ("h", "h_kv", "d_k", "d_v", "window")
@@ -48,6 +53,7 @@ def state_ledger(structure: Structure, declared: Declared, *, context: int) -> d
         "bytes_at_context": resident,
         "dtype": declared.kv_dtype,
         "dtype_source": declared.kv_source,
+        "bytes_at_context_by_recurrent_dtype": _by_recurrent_dtype(structure, declared, context),
         "by_class": [_class(structure, each, declared, context=context) for each in classes],
         "columns": {
             "logical_bytes": resident,
@@ -109,6 +115,19 @@ def _class(
         "resident_bytes_at_context": state.resident_bytes(context),
         "read_bytes_at_context": state.read_bytes(context),
         "update_flops_at_context": state.update_flops(context + 1),
+    }
+
+
+def _by_recurrent_dtype(structure: Structure, declared: Declared, context: int) -> dict[str, int]:
+    """The sum at ``context`` for each answer; empty without recurrent state."""
+    classes = state_classes(structure, kv_dtype=declared.kv_dtype)
+    if not any(each.part.stored_as is StoredAs.RECURRENT for each in classes):
+        return {}
+    return {
+        label: state_bytes(
+            structure, tokens=context, kv_dtype=declared.kv_dtype, recurrent_dtype=dtype
+        )
+        for label, dtype in recurrent_answers(structure).items()
     }
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from assay.analysis.device_estimate.laid_out import LaidOut, lay_out
 from assay.analysis.devices.device_roofs import rated_roofs
+from assay.analysis.perfmodel.parallel.laid_out import LaidOut, lay_out
 from assay.analysis.perfmodel.quantization.declared import declared_formats
 from assay.analysis.perfmodel.reading.reader import read_structure
 from assay.analysis.perfmodel.roofs import DeviceRoofs

@@ -5,7 +5,7 @@ A row that lacks something says so; nothing is filled in. Unknown fields are ref
 data cannot pass as a missing condition.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
@@ -87,6 +87,7 @@ class Row:
     memory: Mapping[str, Any] | None
     measured: Mapping[str, float]
     published_bound_ms: float | None
+    published_bound_counts: str | None  # weights | weights and state
     published_prediction: Mapping[str, float]
     reason: str | None
     unfit: str | None
@@ -157,7 +158,7 @@ def _row(group: Mapping[str, Any], own: Mapping[str, Any]) -> Row:
     engine = entry.pop("engine")
     where = {name: entry.pop(name) for name in ("batch_from", "context_from") if name in entry}
     load = {**where, **(entry.pop("load", None) or {})}
-    values = {name: entry.get(name) for name in _NAMES} | {
+    values: dict[str, Any] = {name: entry.get(name) for name in _NAMES} | {
         "quality": entry["class"],
         "judged": Judged(entry["judged"]),
         "engine": engine["key"],

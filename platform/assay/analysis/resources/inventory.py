@@ -65,6 +65,7 @@ def sharing_entries(
     return [
         _cores_of_others(disturbance),
         _device_memory(readings, window),
+        _accelerator_memory(facts),
         _throttling(facts, readings, window),
         _steal(readings, window),
         _declared_hops(hops),
@@ -91,6 +92,14 @@ def _device_memory(readings: Sequence[Reading], window: Window | None) -> Resour
         return _unknown("host_memory", item, "no readings of the measured phase")
     least = min(value for _, value in values)
     return _observed("host_memory", item, least, unit="byte", source="telemetry, measured phase")
+
+
+def _accelerator_memory(facts: Mapping[str, Mapping[str, Any]] | None) -> ResourceEntry:
+    item = "device memory: exclusive or shared"
+    driver = _fact(facts, "nvidia_driver")
+    if driver is not None and driver.get("value") is None and driver.get("reason"):
+        return _unknown("accelerator", item, str(driver["reason"]))
+    return _unknown("accelerator", item, "who else holds device memory is not read by this version")
 
 
 def _throttling(
@@ -144,7 +153,9 @@ def _entry(
         assumed=None,
         source="; ".join(sorted({str(fact["source"]) for fact in known if fact.get("source")}))
         or None,
-        reason="; ".join(dict.fromkeys(reasons)) or None if all(v is None for v in values) else None,
+        reason="; ".join(dict.fromkeys(reasons)) or None
+        if all(v is None for v in values)
+        else None,
     )
 
 

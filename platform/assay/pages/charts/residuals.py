@@ -117,7 +117,9 @@ def _measured(lines: Sequence[ResidualLine], names: Sequence[str]) -> list[Trace
             "name": label,
             "x": [(line.measured or 0) / (line.predicted or 1) for line, _ in own],
             "y": [name for _, name in own],
-            "customdata": [f"{line.shown_measured} · {line.klass}" for line, _ in own],
+            "customdata": [
+                " · ".join(filter(None, (str(line.shown_measured), line.klass))) for line, _ in own
+            ],
             "marker": {"symbol": symbol, "size": 11, "color": color},
             "hovertemplate": "measured %{customdata}<extra></extra>",
         }

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from assay.analysis.residual.state_columns import StateColumns
 from assay.ledger.models import Residual
 from assay.pages.contexts.head import RunHead
 from assay.pages.residual_line import ResidualLine
@@ -20,6 +21,7 @@ class ResidualsPage:
     coverage: float | None  # nominal, of the ranges
     inside: int
     compared: int
+    state: list[StateColumns]
 
     @property
     def measured_others(self) -> int:
@@ -51,6 +53,13 @@ def residual_lines(rows: Iterable[Residual]) -> list[ResidualLine]:
     ]
 
 
+def _state(head: RunHead) -> list[StateColumns]:
+    """The KV cache in three columns; older readings have none."""
+    reading = head.reading
+    document = reading.document() if reading is not None and reading.present else None
+    return list(document.get("state_columns", ())) if document else []
+
+
 def residuals_page(head: RunHead) -> ResidualsPage:
     lines = residual_lines(
         Residual.objects.filter(interpretation=head.interpretation).order_by("pk")
@@ -69,4 +78,5 @@ def residuals_page(head: RunHead) -> ResidualsPage:
         coverage=coverages.pop() if len(coverages) == 1 else None,
         inside=sum(bool(line.inside) for line in compared),
         compared=len(compared),
+        state=_state(head),
     )

@@ -73,7 +73,11 @@ def test_sharing_throttling_and_layers_on_the_path_are_recorded() -> None:
 
     found = by_item(
         sharing_entries(
-            {"cgroup_cpu_quota_cores": fact(2.0), "proxy_variables": fact(["http_proxy"])},
+            {
+                "cgroup_cpu_quota_cores": fact(2.0),
+                "proxy_variables": fact(["http_proxy"]),
+                "nvidia_driver": fact("590.1"),
+            },
             readings,
             window=WINDOW,
             disturbance={"others_cores_mean": 0.3},
@@ -87,6 +91,8 @@ def test_sharing_throttling_and_layers_on_the_path_are_recorded() -> None:
     assert values["memory is shared with every process of the host; least available"] == 7e9
     assert values["time throttled by the quota"] == 0.5
     assert values["time taken by the hypervisor for others"] == 0.5
+    held = found["accelerator", "device memory: exclusive or shared"]
+    assert (held["observed"], "not read" in held["reason"]) == (None, True)
     layers = found["network_path", "layers between engine and client, as declared"]
     assert layers["assumed"] == ["nginx", "gateway"]
     assert found["network_path", "proxy variables of the client"]["rated"] == ["http_proxy"]

@@ -1,4 +1,4 @@
-"""A vLLM declaration of the shipped groups, and an environment as an installation leaves it, without files."""
+"""A vLLM declaration of the shipped groups, and an environment as an installation leaves it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Settings become flags of the installed version; what it does not take is refused with the nearest it takes."""
+"""Settings become flags of the installed version; what it does not take is refused with the nearest one."""
 
 from typing import Any
 
@@ -105,7 +105,9 @@ def test_a_typed_setting_whose_flag_was_removed_is_refused_too() -> None:
         of_study(settings, ONE, "cpu", dump(without=("--block-size",)))
 
 
-@pytest.mark.parametrize("name", ["port", "max-num-seqs", "enable-log-requests", "no-enforce-eager"])
+@pytest.mark.parametrize(
+    "name", ["port", "max-num-seqs", "enable-log-requests", "no-enforce-eager"]
+)
 def test_a_flag_with_a_setting_of_its_own_is_not_set_behind_its_back(name: str) -> None:
     with pytest.raises(Refused, match="has a setting of its own, or is set by Assay"):
         study(flags={name: "1"})

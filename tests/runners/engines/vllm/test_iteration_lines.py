@@ -41,7 +41,9 @@ def test_an_iteration_has_counts_its_duration_and_the_blocks_in_use() -> None:
 
 
 @pytest.mark.parametrize("blocks", [None, 1, 1000, 50_000])
-def test_blocks_are_not_guessed_where_one_decimal_cannot_tell_them_apart(blocks: int | None) -> None:
+def test_blocks_are_not_guessed_where_one_decimal_cannot_tell_them_apart(
+    blocks: int | None,
+) -> None:
     found = iteration(LINE, blocks=blocks)
 
     assert found is not None
@@ -67,7 +69,10 @@ def test_a_row_of_the_graph_table_says_padding_and_mode() -> None:
     row = "| 5               | 8             | 3            | FULL         | 12    |"
 
     assert dispatch(row) == {"tokens": 5, "padded": 8, "paddings": 3, "count": 12, "mode": "FULL"}
-    assert dispatch("| Unpadded Tokens | Padded Tokens | Num Paddings | Runtime Mode | Count |") is None
+    assert (
+        dispatch("| Unpadded Tokens | Padded Tokens | Num Paddings | Runtime Mode | Count |")
+        is None
+    )
 
 
 @pytest.mark.req("7.04")

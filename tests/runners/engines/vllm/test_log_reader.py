@@ -25,7 +25,7 @@ def test_the_eager_start_states_version_kv_size_runner_and_threads() -> None:
 
     assert found["banner"].value == {"version": "0.32.0"}
     assert found["configuration"].value["version"] == "0.32.0"
-    # "CPU KV cache size: 46,592 tokens, Maximum concurrency for 2,048 tokens per request: 22.75x"
+    # the line says 46,592 tokens, and 22.75x for 2,048 tokens per request: 46592 / 2048 = 22.75
     assert found["kv_cache"].value["tokens"] == 46592
     assert found["kv_cache"].value["concurrency"] == 22.75
     assert found["runner"].value == {"because": "Triton", "runner": "V1"}
@@ -39,9 +39,9 @@ def test_each_fact_points_at_its_own_line() -> None:
     lines = (FIXTURES / "startup.log").read_text().splitlines()
 
     for fact in recorded("startup.log").values():
-        assert str(next(iter(fact.value.values()))).split(".")[0][:6] in lines[fact.line - 1].replace(
-            ",", ""
-        )
+        assert str(next(iter(fact.value.values()))).split(".")[0][:6] in lines[
+            fact.line - 1
+        ].replace(",", "")
 
 
 @pytest.mark.req("7.07")
@@ -72,7 +72,8 @@ def test_the_resolved_configuration_is_read_by_name() -> None:
 
 
 def test_captured_sizes_are_numbers() -> None:
-    text = "compilation_config={'cudagraph_mode': <CUDAGraphMode.FULL: 2>, 'cudagraph_capture_sizes': [1, 2, 4]}"
+    values = "'cudagraph_mode': <CUDAGraphMode.FULL: 2>, 'cudagraph_capture_sizes': [1, 2, 4]"
+    text = f"compilation_config={{{values}}}"
 
     assert resolved(text) == {
         "compilation.cudagraph_mode": "FULL",
@@ -138,7 +139,9 @@ def test_a_line_of_another_writer_states_nothing() -> None:
 
 
 def test_a_line_of_the_configured_form_carries_its_time_in_utc() -> None:
-    text = "(APIServer pid=12) INFO 2026-11-30T10:00:01.250Z [model.py:733] Using max model len 2048"
+    text = (
+        "(APIServer pid=12) INFO 2026-11-30T10:00:01.250Z [model.py:733] Using max model len 2048"
+    )
 
     (line,) = lines_of([text])
 

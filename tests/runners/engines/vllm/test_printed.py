@@ -8,6 +8,7 @@ import pytest
 from runners.engines.base import Printed, PrintedContext
 from runners.engines.vllm.printed import read
 from runners.protocol.documents import Anchor
+from tests.runners.engines.vllm import bundles
 from tests.runners.engines.vllm.declared import FIXTURES, spec
 
 # 2026-11-30T10:00:00Z; the monotonic clock then stood at 5000 s.
@@ -164,3 +165,35 @@ def test_when_a_request_was_scheduled_is_always_a_gap(tmp_path: Path) -> None:
 
     assert "when a request was scheduled is not known" in whats(found)
     assert of(found, "scheduled") == []
+
+
+@pytest.mark.req("8.04")
+def test_a_real_run_of_six_requests_has_their_ends_and_every_iteration(tmp_path: Path) -> None:
+    found = read(bundles.printed(bundles.lay(tmp_path / "bundle")))
+
+    ends = {
+        event: sorted(r["request"] for r in of(found, event)) for event in ("cancelled", "finished")
+    }
+    assert ends["cancelled"] == ["load-0002.A1", "load-0004.A1"]
+    assert ends["finished"] == [
+        "load-0001.A1",
+        "load-0003.A1",
+        "load-0005.A1",
+        "profile-0001.A1",
+        "warmup-0001.A1",
+    ]
+    steps = of(found, "iteration")
+    # warm-up and profile 32 tokens each; the first, third and fifth of the load 38 each;
+    # the second left before it was computed, the fourth while it waited
+    assert sum(s["prefill_tokens"] for s in steps) == 2 * 32 + 3 * 38
+    assert whats(found) == (
+        "this engine's log names no request in its iterations: when a request was scheduled is not known"
+    )
+
+
+def test_what_the_front_end_stamped_itself_is_not_said_twice(tmp_path: Path) -> None:
+    found = read(bundles.printed(bundles.lay(tmp_path / "bundle")))
+
+    assert of(found, "front_received") == []
+    assert of(found, "front_disconnected") == []
+    assert len(of(found, "queued")) == 7  # all but the one that was turned away

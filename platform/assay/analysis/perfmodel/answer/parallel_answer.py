@@ -47,6 +47,7 @@ def parallel_answer(
         context=asked.context,
         roofs=roofs,
         links=asked.links,
+        experts_touched=asked.experts_touched,
     )
     rate, missing = _rate(step)
     return {

@@ -53,13 +53,22 @@ def decode_step(
     context: int,
     roofs: DeviceRoofs | None,
     links: Mapping[Account, Link],
+    experts_touched: float | None = None,
 ) -> ParallelStep:
-    """The step of the busiest ranks: sequences are dealt to replicas, then to groups that go round."""
+    """The step of the busiest ranks: sequences are dealt to replicas, then to groups that go round.
+
+    ``experts_touched`` of a layer, if they were counted, lie evenly on the ranks of an expert group.
+    """
     replica = -(-batch // layout.data)
     in_flight = min(layout.pipeline, replica)
     micro = -(-replica // in_flight)
     operators = tuple(
-        tuple(_stage_operators(stage, layout, batch=micro, context=context)) for stage in stages
+        tuple(
+            _stage_operators(
+                stage, layout, batch=micro, context=context, experts_touched=experts_touched
+            )
+        )
+        for stage in stages
     )
     messages = message_times(_messages(structure, layout, rows=micro, stages=stages), links)
     sent = communication_s(messages)
@@ -96,12 +105,18 @@ def tokens_per_s_at_most(step: ParallelStep) -> float:
 
 
 def _stage_operators(
-    stage: RankStage, layout: Layout, *, batch: int, context: int
+    stage: RankStage,
+    layout: Layout,
+    *,
+    batch: int,
+    context: int,
+    experts_touched: float | None,
 ) -> list[Operator]:
     load = stage.prepared.decode_load(
         batch=batch,
         context=context,
         replicas_on_experts=max(1, layout.expert // layout.tensor),
+        experts_touched=None if experts_touched is None else experts_touched / layout.expert,
     )
     model = stage.prepared
     return [

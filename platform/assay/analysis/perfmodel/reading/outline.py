@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assay.analysis.perfmodel.feed_forward.feed_forward import norm
+from assay.analysis.perfmodel.mixers.mixer import StoredAs
 from assay.analysis.perfmodel.reading.fields import Fields
 from assay.analysis.perfmodel.structure import Layer, Structure
 from assay.analysis.perfmodel.tensors import Tensor
@@ -53,6 +54,7 @@ class Outline:
     ) -> Structure:
         """The structure, once every field was read; ``outer`` is the final norm unless given."""
         self._check_experts(layers)
+        self._remark_on_state(layers)
         return Structure(
             family=self.family,
             d_model=self.d_model,
@@ -67,6 +69,19 @@ class Outline:
             assumptions=tuple(self.remarks),
             not_modelled=(*self.omitted, *self.fields.left_over()),
         )
+
+    def _remark_on_state(self, layers: Sequence[Layer]) -> None:
+        """Element types that no configuration or only some declare."""
+        mixers = {layer.mixer for layer in layers if layer.mixer is not None}
+        kept = {part.stored_as for mixer in mixers for part in mixer.state()}
+        if StoredAs.RECURRENT in kept and self.recurrent_dtype is None:
+            self.remarks.append(
+                "dtype of recurrent state undeclared: sums take float32, bounds bfloat16; both are listed"
+            )
+        if StoredAs.INDEX in kept:
+            self.remarks.append(
+                "index keys: one byte an element and a float32 scale a token; engines choose their layout"
+            )
 
     def _check_experts(self, layers: Sequence[Layer]) -> None:
         """No token can be sent to more experts than there are."""

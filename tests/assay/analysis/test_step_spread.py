@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.analysis.forecast.spread import LEVELS, Spread, quantiles
+from assay.analysis.step_spread import LEVELS, Spread, quantiles
 
 
 def test_each_cell_weighs_the_same_however_many_steps_it_has() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.analysis.perfmodel.operators import Operator, SequenceStep
 from assay.analysis.perfmodel.parallel.communication import step_messages
-from assay.analysis.perfmodel.parallel.layout import Layout
+from assay.analysis.perfmodel.parallel.layout import Layout, refused
 from assay.analysis.perfmodel.parallel.messages import Message
 from assay.analysis.perfmodel.parallel.ranks import RankStage, rank_stages
 from assay.analysis.perfmodel.quantization.declared import Declared
@@ -16,7 +16,7 @@ from assay.analysis.perfmodel.structure import Structure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaidOut:
-    """A model in a layout. Pipelines are not laid out here: no published row has one."""
+    """A model in a layout without a pipeline."""
 
     structure: Structure
     declared: Declared
@@ -44,6 +44,10 @@ class LaidOut:
         load = prepared.load_of([(SequenceStep(new=new, stored=reused), 1)])
         return prepared.operators(load, sampled=1)
 
+    def held_bytes(self, *, sequences: int, context: int) -> int:
+        """Weights of the rank and the state of its replica's sequences."""
+        return self.rank.weight_bytes + sequences * self.rank.state_bytes(context)
+
     def messages(self, *, rows: int) -> list[Message]:
         """Messages of one step in which a replica runs ``rows`` tokens."""
         return step_messages(
@@ -56,7 +60,11 @@ class LaidOut:
 
 
 def lay_out(structure: Structure, declared: Declared, layout: Layout) -> LaidOut:
-    """The model cut to one rank of ``layout``."""
+    """The model cut to one rank of ``layout``; raises ModelRefused for a pipeline."""
+    if layout.pipeline > 1:
+        raise refused(
+            "pipeline", layout.pipeline, "1 for one step of one rank", "Use parallel.step."
+        )
     (rank,) = rank_stages(
         structure,
         layout,

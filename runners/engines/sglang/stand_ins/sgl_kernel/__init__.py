@@ -1,0 +1,7 @@
+"""An empty stand-in: sgl_kernel has no CPU build on the package index. Every layer takes its plain torch path."""
+
+import sys
+
+sys.stderr.write(
+    "assay: sgl_kernel is an empty stand-in; this is not a supported configuration of SGLang\n"
+)
