@@ -69,8 +69,8 @@ def largest(comparison: Comparison) -> str:
         for ids, note in NOTES.items()
     )
     return (
-        "## The largest errors\n\nNone of these has evidence that would settle it, so they are unexplained; "
-        "no parameter was moved for them.\n\n"
+        "## The largest errors\n\nNone of these has evidence that would settle it, so they are unexplained. "
+        "What was changed after a first fit is said below, under what cannot be judged.\n\n"
         + table(("rows", "error without the model", "what is known"), cells)
     )
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
 from packaging.version import InvalidVersion, Version
 
 from experiments.changes import rules
 from experiments.changes.node import Node
 from experiments.changes.record import Change, Days, Source, VersionRecord
 from experiments.changes.vocabulary import ChangeKind, Label, Reading, Scope, Status, Subject
+from experiments.changes.yaml_file import root_of
 from experiments.errors import refuse
 
 RECORDS = Path(__file__).with_name("records")
@@ -17,13 +17,7 @@ RECORDS = Path(__file__).with_name("records")
 
 def load(path: Path) -> list[VersionRecord]:
     """The records of one engine, oldest first. Raises Refusal at the first field that is not right."""
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise refuse(
-            field=path.name, seen=error, allowed="a readable YAML file", remedy="Correct it."
-        ) from error
-    root = Node(path.name, document)
+    root = root_of(path)
     engine, product = root.text("engine"), root.text("product")
     sources = {source.id: source for source in map(_source, root.nodes("sources"))}
     found = [_record(node, engine, product, sources) for node in root.nodes("records")]

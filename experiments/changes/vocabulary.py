@@ -65,3 +65,24 @@ class ChangeKind(StrEnum):
 # What a command line written for an older version may trip over.
 TRIPPING = frozenset(ChangeKind) - {ChangeKind.added}
 VERIFIED = frozenset({Reading.body, Reading.parser})
+
+
+class Responsibility(StrEnum):
+    """What an engine has to do, whatever its classes are called."""
+
+    front_end = "protocol front end"
+    admission = "admission and queue"
+    scheduler = "scheduler"
+    state = "cache and state management"
+    runner = "model runner"
+    back_end = "execution back end"
+    output = "sampling, stopping and output"
+
+
+class SessionItem(StrEnum):
+    """What must be known of an interface before it may be called stateful or not."""
+
+    identity = "how the session identity is made"
+    again = "behaviour on re-request"
+    restart = "what survives a restart"
+    cancel = "whether client cancel reaches the server"

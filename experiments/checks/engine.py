@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from experiments.checks import replay, vllm
+from experiments.checks import replay, sglang, tensorrt_llm, vllm
 from experiments.checks.policy import Policy
 from experiments.errors import Finding
 
@@ -58,6 +58,10 @@ def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
         yield from _torch(engine["settings"], document["artifact"]["precision"])
     elif engine["key"] == "vllm":
         yield from vllm.check(document)
+    elif engine["key"] == "sglang":
+        yield from sglang.check(document)
+    elif engine["key"] == "tensorrt_llm":
+        yield from tensorrt_llm.check(document)
 
 
 def _environment(environment: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:

@@ -9,6 +9,8 @@ from typing import Any
 
 from experiments.schema.parallel import Parallel
 from experiments.schema.roles import context_field, key_field, unknown_field, variable_field
+from experiments.schema.sglang_settings import SglangSettings
+from experiments.schema.tensorrt_llm_settings import TensorrtLlmSettings
 from experiments.schema.vllm_settings import VllmSettings
 
 
@@ -147,9 +149,25 @@ class VllmEngineConfig(EngineConfig):
     settings: VllmSettings = key_field(VllmSettings)
 
 
+@dataclass
+class SglangEngineConfig(EngineConfig):
+    key: str = key_field("sglang")
+    environment: EngineEnvironment = key_field(_own_venv)
+    settings: SglangSettings = key_field(SglangSettings)
+
+
+@dataclass
+class TensorrtLlmEngineConfig(EngineConfig):
+    key: str = key_field("tensorrt_llm")
+    environment: EngineEnvironment = key_field(_own_venv)
+    settings: TensorrtLlmSettings = key_field(TensorrtLlmSettings)
+
+
 ENGINE_SCHEMAS: dict[str, type[EngineConfig]] = {
     "openai_endpoint": EndpointEngineConfig,
     "replay": ReplayEngineConfig,
+    "sglang": SglangEngineConfig,
+    "tensorrt_llm": TensorrtLlmEngineConfig,
     "torch": TorchEngineConfig,
     "vllm": VllmEngineConfig,
 }

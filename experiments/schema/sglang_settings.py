@@ -30,11 +30,11 @@ class SglangGraphs(StrEnum):
 class SglangSettings:
     """Lengths and budgets are tokens. Null leaves a choice to the engine, whose answer is then evidence.
 
-    ``chunked_prefill_size`` -1 turns chunking off. ``prefix_cache`` is the radix tree, ``overlap`` the schedule
-    that prepares a step while the one before runs. ``deterministic`` makes results independent of the batch at
-    a cost. ``threads`` is of CPU starts alone. Token ids are not asked for: a streamed chat that asks is
-    answered 400. ``flags`` holds further flags of the pinned version by name, without the leading dashes; a
-    plain switch has an empty value. Each is looked up in the version's own parser.
+    ``chunked_prefill_size`` -1 turns chunking off. ``prefix_cache`` is the radix tree, ``overlap`` the
+    schedule that prepares a step while the one before runs. ``deterministic`` makes results independent of
+    the batch at a cost. ``threads`` is of CPU starts alone. Token ids are not asked for: a streamed chat that
+    asks is answered 400. ``flags`` holds further flags of the pinned version by name, without the leading
+    dashes; a plain switch has an empty value. Each is looked up in the version's own parser.
     """
 
     dtype: str = variable_field("bfloat16")

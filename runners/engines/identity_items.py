@@ -104,7 +104,9 @@ def renamed(value: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any
     return {ours: value[theirs] for theirs, ours in names.items() if value.get(theirs) is not None}
 
 
-def declared_layout(spec: Mapping[str, Any], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def declared_layout(
+    spec: Mapping[str, Any], choices: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     """What the declaration says of each item; ``choices`` names the settings that some items rest on."""
     engine, device, settings = spec["engine"], spec["device"], spec["engine"]["settings"]
     precision = {

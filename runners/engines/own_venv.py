@@ -1,4 +1,4 @@
-"""The installed environment of an engine that runs in a venv of its own, or what is lacking, with the command."""
+"""The installed environment of an engine with a venv of its own, or what is lacking, with the command."""
 
 from collections.abc import Mapping
 from typing import Any

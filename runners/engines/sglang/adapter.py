@@ -1,4 +1,4 @@
-"""How a run starts SGLang from its own environment, asks it, and states what ran. No SGLang is imported here."""
+"""How a run starts SGLang from its own environment, asks it, and states what ran. It imports no SGLang."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,10 @@ from runners.protocol.clocks import clock_domain
 from runners.protocol.documents import IdentityItem
 
 HOST = "127.0.0.1"
-_ENTRY = ("-m", "sglang.launch_server")  # ``sglang serve`` names the same; the module needs no script
+_ENTRY = (
+    "-m",
+    "sglang.launch_server",
+)  # ``sglang serve`` names the same; the module needs no script
 _VARIANT = "cpu"
 
 

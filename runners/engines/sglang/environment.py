@@ -1,4 +1,4 @@
-"""The environment variables of an SGLang start, and what stands in for packages that a CPU has no build of."""
+"""The environment variables of an SGLang start, and what stands in for packages without a CPU build."""
 
 from pathlib import Path
 
@@ -39,5 +39,5 @@ def variables(
 
 
 def unsupported(device: str) -> str | None:
-    """What every record of a run on this device says of its configuration; null where it is a supported one."""
+    """What every record of a run on this device says of its configuration; null if it is supported."""
     return UNSUPPORTED if device == "cpu" else None

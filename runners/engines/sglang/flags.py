@@ -81,9 +81,7 @@ _OWN = (
 )
 
 
-def of_study(
-    settings: SglangSettings, parallel: Mapping[str, int], dump: ParserDump
-) -> list[str]:
+def of_study(settings: SglangSettings, parallel: Mapping[str, int], dump: ParserDump) -> list[str]:
     """Flags of the declaration. Raises Refused for those that the installed version does not take."""
     arguments = [*_settings(settings), *_layout(parallel)]
     extra = {f"--{name}": value for name, value in settings.flags.items()}

@@ -26,7 +26,8 @@ _STARTS = ("Prefill batch", "Decode batch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLine:
-    """``running`` requests decode, in a prefill line beside it; ``pending`` prompt tokens wait for a later step.
+    """``running`` requests decode, in a prefill line beside it; ``pending`` prompt tokens wait for a later
+    step.
 
     ``kv_tokens`` is null in a prefill line, whose usage is printed too coarsely.
     """

@@ -33,7 +33,9 @@ FORMS: tuple[Form, ...] = (
         r"context_len=(?P<context>\d+), available_\w+_mem=[\d.]+ GB",
         needed=True,
     ),
-    form("threads", r"init_threads_binding: .*local_omp_cpuid=(?P<cores>[\d,-]+)", texts=("cores",)),
+    form(
+        "threads", r"init_threads_binding: .*local_omp_cpuid=(?P<cores>[\d,-]+)", texts=("cores",)
+    ),
     form(
         "graphs_off",
         r"Cuda graph is disabled because of (?P<because>.+)",

@@ -2,8 +2,8 @@
 
 Requests carry times of their own, to the microsecond or the millisecond. Steps are printed when their result
 was taken in and carry no duration: a step began at the line before it, or, where nothing was running then,
-when the model loop took up the request that it computes. A decoding request is in every step of its batch, but
-no line names it.
+when the model loop took up the request that it computes. A decoding request is in every step of its batch,
+but no line names it.
 """
 
 import bisect
@@ -41,7 +41,12 @@ def read(context: PrintedContext) -> Printed:
     for line in lines:
         requests.take(line)
     rows = [_of_request(clock, event) for event in requests.events()]
-    steps = _Steps(clock, rows, page=_page(context.server_info))
+    steps = _Steps(
+        clock,
+        rows,
+        page=_page(context.server_info),
+        mixes=bool(context.spec["engine"]["settings"]["mixed_chunk"]),
+    )
     rows += steps.rows(lines)
     facts = facts_of(lines, log_reader.FORMS)
     rows += _start_parts(facts, lines, clock)
@@ -77,19 +82,23 @@ class _Before:
 class _Steps:
     """Goes through the step lines once.
 
-    ``coarse`` counts lines without a usable time, ``undated`` those whose beginning is not known.
+    ``coarse`` counts lines without a usable time, ``undated`` those whose beginning is not known, ``mixed``
+    those of a prompt beside which requests decoded that no line counts.
     """
 
-    def __init__(self, clock: ClockMap, requests: Sequence[_Row], *, page: int) -> None:
+    def __init__(
+        self, clock: ClockMap, requests: Sequence[_Row], *, page: int, mixes: bool
+    ) -> None:
         self._clock = clock
         self._page = page
+        self._mixes = mixes
         self._taken = sorted(r["t_ns"] for r in requests if r["event"] == EngineEvent.scheduled)
         self._ended = sorted(
             (int(r["t_ns"]), str(r["request"])) for r in requests if r["event"] in _ENDS
         )
         self._total: int | None = None
         self._before: _Before | None = None
-        self.read = self.misread = self.coarse = self.undated = 0
+        self.read = self.misread = self.coarse = self.undated = self.mixed = 0
 
     def rows(self, lines: Sequence[LogLine]) -> Iterator[_Row]:
         for line in lines:
@@ -114,7 +123,9 @@ class _Steps:
             "error_ns": at.error_ns + RESOLUTION_NS,
             "source": f"{layout.ENGINE_LOG}:{line.number}",
         }
-        if began is None:
+        if self._mixes and step.running and not step.decodes:
+            self.mixed += 1
+        elif began is None:
             self.undated += 1
         else:
             yield {
@@ -241,6 +252,7 @@ def _gaps(facts: Mapping[str, Fact], requests: RequestLines, steps: _Steps) -> I
         (steps.misread, "are not of the known form"),
         (steps.coarse, "carry no time to the millisecond"),
         (steps.undated, "do not show when their step began"),
+        (steps.mixed, "do not say how many requests decoded beside their prompt"),
     ):
         if count:
             yield _gap(

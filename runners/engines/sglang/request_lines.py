@@ -1,13 +1,13 @@
 """Lines of SGLang's log about single requests, as events of the vocabulary that every engine's record uses.
 
 Three lines speak of a request. ``Receive`` names the engine's own id and the attempt's header beside it;
-``ReqTimeStats`` is printed once the model loop is done with a request, an aborted one too; ``Finish`` once its
-whole answer is there. Their times are the engine's own, not those of the printing: the reception on the
+``ReqTimeStats`` is printed once the model loop is done with a request, an aborted one too; ``Finish`` once
+its whole answer is there. Their times are the engine's own, not those of the printing: the reception on the
 monotonic clock, the others as wall times.
 
-A departed client has no line. That the loop was done with a request and its front end finished no answer to it
-is what shows it: the front end had let it go. A request that was turned away, or that left the queue unseen,
-has nothing but its ``Receive``.
+A departed client has no line. That the loop was done with a request and its front end finished no answer to
+it is what shows it: the front end had let it go. A request that was turned away, or that left the queue
+unseen, has nothing but its ``Receive``.
 """
 
 import ast

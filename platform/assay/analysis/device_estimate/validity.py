@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.analysis.calibration import CALIBRATED, EXTRAPOLATED
+# The words of ``calibration``, which loads numpy: ``assay predict`` shall not wait for it.
+CALIBRATED, EXTRAPOLATED = "calibrated", "extrapolated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from assay.analysis import calibration
 from assay.analysis.device_estimate.terms import StepLoad, memory_kind, prompt_amounts, step_amounts
 from assay.analysis.device_estimate.validity import Place, validity
 from assay.analysis.devices.catalogue import device
@@ -119,4 +120,4 @@ def test_an_estimate_is_calibrated_only_inside_what_was_fitted(
     mark, found = validity(place(**change), [place(), place(rows=64, context=2000)])
 
     assert found == beyond
-    assert mark == ("extrapolated" if beyond else "calibrated")
+    assert mark == (calibration.EXTRAPOLATED if beyond else calibration.CALIBRATED)

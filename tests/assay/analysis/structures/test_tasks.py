@@ -368,6 +368,7 @@ def test_internal_visible_and_billed_tokens_are_three_counts_and_two_instants() 
     assert (step["first_internal_ns"], step["first_visible_ns"]) == (50 * MS, 80 * MS)
 
 
+@pytest.mark.forbids
 @pytest.mark.req("10.30", "10.31")
 def test_media_tokens_and_times_are_null_unless_the_server_says_them() -> None:
     image = {"kind": "image", "width": 20, "height": 12, "duration_s": None, "chunking": None}

@@ -1,4 +1,4 @@
-"""An empty stand-in: sgl_kernel has no CPU build on the package index. Every layer takes its plain torch path."""
+"""An empty stand-in: sgl_kernel has no CPU build on the package index. Layers take their plain torch path."""
 
 import sys
 

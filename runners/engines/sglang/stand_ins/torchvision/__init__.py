@@ -1,4 +1,4 @@
-"""An empty stand-in: no build of torchvision fits torch's CPU build here, and a text model needs none of it."""
+"""An empty stand-in: no build of torchvision fits torch's CPU build here, and text models need none of it."""
 
 import sys
 
