@@ -195,6 +195,7 @@ class Session:
                 on_clients=lambda pids: sampler.tell(clients=pids),
             )
             await self._phases.run(self._adapter)
+            await halts.until(self._start.check_alive(base_url))
             self._stage = "stop"
         self._check_how_the_engine_ended()
 

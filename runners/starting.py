@@ -72,6 +72,12 @@ class EngineStart:
             await sampler.tell(scrape=[plan.base_url, path])
         return plan.base_url
 
+    async def check_alive(self, base_url: str) -> None:
+        """Whether the engine that was started here is still healthy. Raises RunFailed."""
+        if self.engine is not None:
+            path = self._adapter.health_path()
+            await launch.check_answers(self.engine, base_url=base_url, path=path)
+
     async def _reach(self, plan: Elsewhere, halts: Halts) -> None:
         """Nothing is launched: pin the address, see that the endpoint answers, take what it tells."""
         record, declared = self._record, self._record.spec["engine"]

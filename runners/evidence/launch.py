@@ -19,6 +19,7 @@ from runners.protocol.errors import Finding, RunFailed
 
 ROOT = Path(__file__).resolve().parents[2]  # the checkout or the site-packages that runners lies in
 _POLL_S = 0.1
+_LAST_ANSWER_S = 60.0  # a health check under whatever load is left
 _KEEPER_PATIENCE_S = 15.0  # beyond the engine's own stop time
 
 # What an engine inherits. Everything else of the caller's environment stays out, so that a run does not
@@ -196,6 +197,25 @@ async def await_ready(
             + _words(engine.last_words()),
             allowed=f"200 on {path} within the time",
             remedy="Read engine.log; give a slow start more time with engine.ready_timeout_s.",
+        )
+    )
+
+
+async def check_answers(engine: EngineProcess, *, base_url: str, path: str) -> None:
+    """Raise RunFailed unless the engine is still healthy when nothing more is asked of it.
+
+    A part of it may have died while its server lives on, answers with errors and then ends in order.
+    """
+    reply = await asyncio.to_thread(endpoint.ask, base_url, path, timeout_s=_LAST_ANSWER_S)
+    if reply.ok:
+        return
+    raise RunFailed(
+        Finding(
+            field="engine",
+            seen=f"no longer healthy after the last request: {path} gave "
+            f"{reply.error or f'status {reply.status}'}" + _words(engine.last_words()),
+            allowed="an engine that stays up until it is stopped",
+            remedy="Read engine.log in the bundle.",
         )
     )
 

@@ -79,7 +79,7 @@ def test_the_attention_operator_ran_once_per_layer_and_step(six: Run) -> None:
     assert (six.bundle / traced["pointer"]["file"]).is_file()
 
 
-@pytest.mark.req("8.03", "8.04")
+@pytest.mark.req("8.04")
 def test_the_four_ledgers_of_six_requests(six: Run) -> None:
     assert Counter(states(six, "client").values()) == {
         "completed": 3,
@@ -128,7 +128,6 @@ def test_no_answer_is_in_the_engines_log(six: Run) -> None:
     assert all("output: ''" in line for line in said)
 
 
-@pytest.mark.req("8.10")
 def test_the_whole_tree_is_gone_and_its_port_is_free(six: Run) -> None:
     (stop,) = [row for row in six.lines("session.jsonl") if row["event"] == "stop"]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from assay.analysis.errors import AnalysisError
 from assay.analysis.interchange import read_attempts, wire_rows
-from assay.analysis.wire.attempt import Attempt, AttemptIds, AttemptReader
+from assay.analysis.wire.attempt import Attempt, AttemptIds
+from assay.analysis.wire.attempt_reader import AttemptReader
 from assay.analysis.wire.declared import Declared
 from assay.analysis.wire.dialects.table import DIALECTS
 from assay.analysis.wire.reasoning_tags import ReasoningTags
@@ -36,6 +37,8 @@ def check(data: bytes) -> None:
             split = read(pieces, declared)
             _check_facts(split, len(data))
             assert answers(split) == answers(whole)
+            if data.startswith(b"HTTP/"):
+                _check_reads_in_one_go(pieces, declared, draw)
 
 
 def read(pieces: Iterable[bytes], declared: Declared = DECLARATIONS[0]) -> Attempt:
@@ -57,6 +60,44 @@ def read(pieces: Iterable[bytes], declared: Declared = DECLARATIONS[0]) -> Attem
         reader.read(t_ns, held, raw_http=False)
     reader.mark(WireKind.closed, t_ns + _STEP_NS)
     return reader.finish()
+
+
+def _check_reads_in_one_go(
+    pieces: Sequence[bytes], declared: Declared, draw: random.Random
+) -> None:
+    """Many reads of a response at once say, instants included, what they say one by one."""
+    times = [_STEP_NS * n for n in range(1, len(pieces) + 1)]
+    gave_up = draw.choice((None, draw.choice(times)))
+    one, other = (
+        AttemptReader(AttemptIds(attempt_id="a"), "c", declared),
+        AttemptReader(AttemptIds(attempt_id="a"), "c", declared),
+    )
+    for reader in (one, other):
+        reader.mark(WireKind.sent, 0)
+        if gave_up is not None:
+            reader.mark(WireKind.cancel, gave_up)
+    for t_ns, piece in zip(times, pieces, strict=True):
+        one.read(t_ns, piece, raw_http=True)
+    half = draw.randrange(len(pieces) + 1)
+    other.read_responses(times[:half], pieces[:half])
+    other.read_responses(times[half:], pieces[half:])
+    one.mark(WireKind.closed, times[-1] + _STEP_NS)
+    other.mark(WireKind.closed, times[-1] + _STEP_NS)
+    first, second = one.finish(), other.finish()
+    assert answers(first) == answers(second)
+    assert instants(first) == instants(second)
+
+
+def instants(attempt: Attempt) -> list[Any]:
+    """Every time of an attempt."""
+    reply = attempt.reply
+    return [
+        *(attempt.first_byte_ns, attempt.headers_ns, attempt.body_end_ns, attempt.decided_ns),
+        *(attempt.late_bytes, attempt.late_chunks, reply.done_marker_ns, reply.finish_ns),
+        *(reply.last_read_ns, reply.first_visible_ns, reply.error_ns),
+        list(reply.chunk_times_ns),
+        list(reply.bare_choice_times_ns),
+    ]
 
 
 def answers(attempt: Attempt) -> dict[str, Any]:

@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.absence import Absent
+from assay.analysis.clusters import Clusters
 from assay.analysis.documents import Aggregate
 from assay.analysis.errors import ClaimRefused
 from assay.analysis.figures import Figures, Floats, Places
+from assay.analysis.kept import place_of
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.metrics.rule import Rule
+from assay.analysis.ordered import Ordered
 from assay.analysis.percentiles import (
     PERCENTILE_RULE,
     Interval,
@@ -28,6 +31,7 @@ from assay.analysis.percentiles import (
     percentile_interval,
     samples_needed,
 )
+from assay.analysis.shelf import Shelf
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
@@ -50,17 +54,16 @@ class Scope:
 def of_samples(
     rule: str,
     unit: str,
-    samples: Sequence[float] | Floats,
+    samples: Sequence[float] | Floats | Clusters,
     *,
     offered: int,
     scope: Scope,
     seed: int,
-    clusters: Sequence[int] | Places | None = None,
 ) -> list[Aggregate]:
     """mean, min, p50, p95, p99 and max of samples in time order. NaN and infinities never enter.
 
-    ``clusters`` says how many consecutive samples each request gave, where one gives several: intervals then
-    take the request as the unit. With samples that are not finite there is none.
+    Where each request gave several, intervals take the request as the unit. With samples that are not finite
+    there is then none.
     """
     if not scope.population:
         raise ClaimRefused(
@@ -69,34 +72,25 @@ def of_samples(
             allowed="the attempts or events that were counted, in words",
             remedy="A percentile without a population says nothing; name it.",
         )
-    values = np.asarray(samples, dtype=np.float64)
-    finite = values[np.isfinite(values)]
-    n = len(finite)
+    finite = samples if isinstance(samples, Clusters) else _finite(samples)
+    ordered = finite.ordered if isinstance(finite, Clusters) else np.sort(finite)
+    n = len(ordered)
     if not n:
         return [
             aggregate(rule, name, unit, Absent("no sample"), n=0, of=offered, scope=scope)
             for name in ("mean", *QUANTILES)
         ]
-    ordered = np.sort(finite)
-    mean = math.fsum(finite.data) / n
+    mean, interval = _mean(finite, seed=seed)
     found = [
-        aggregate(
-            rule,
-            "mean",
-            unit,
-            mean,
-            n=n,
-            of=offered,
-            scope=scope,
-            interval=_mean_interval(finite, clusters, seed=seed),
-        )
+        aggregate(rule, "mean", unit, mean, n=n, of=offered, scope=scope, interval=interval),
+        aggregate(rule, "min", unit, float(ordered[0]), n=n, of=offered, scope=scope),
     ]
-    found.append(aggregate(rule, "min", unit, float(ordered[0]), n=n, of=offered, scope=scope))
     for name, q in QUANTILES.items():
         needed = samples_needed(q)
+        is_carried = n >= needed
         value: float | Absent = (
             percentile(ordered, q)
-            if n >= needed
+            if is_carried
             else Absent(f"too few samples for {name}: {n}, at least {needed} are needed")
         )
         found.append(
@@ -108,9 +102,7 @@ def of_samples(
                 n=n,
                 of=offered,
                 scope=scope,
-                interval=_percentile_interval(finite, ordered, clusters, q)
-                if n >= needed
-                else None,
+                interval=_percentile_interval(finite, ordered, q) if is_carried else None,
                 percentile_rule=PERCENTILE_RULE,
             )
         )
@@ -118,25 +110,25 @@ def of_samples(
     return found
 
 
-def _mean_interval(
-    samples: Sequence[float] | Floats, clusters: Sequence[int] | Places | None, *, seed: int
-) -> Interval | None:
-    if clusters is None:
-        return mean_interval(samples, seed=seed)
-    known = np.sum(clusters) == len(samples)
-    return clustered_mean_interval(samples, clusters, seed=seed) if known else None
+def _finite(samples: Sequence[float] | Floats) -> Floats:
+    values = np.asarray(samples, dtype=np.float64)
+    finite: Floats = values[np.isfinite(values)]
+    return finite
+
+
+def _mean(finite: Floats | Clusters, *, seed: int) -> tuple[float, Interval | None]:
+    if not isinstance(finite, Clusters):
+        return math.fsum(finite.data) / len(finite), mean_interval(finite, seed=seed)
+    interval = clustered_mean_interval(finite, seed=seed) if finite.all_finite else None
+    return finite.mean(), interval
 
 
 def _percentile_interval(
-    samples: Sequence[float] | Floats,
-    ordered: Sequence[float] | Floats,
-    clusters: Sequence[int] | Places | None,
-    q: float,
+    finite: Floats | Clusters, ordered: Floats | Ordered, q: float
 ) -> Interval | None:
-    if clusters is None:
+    if not isinstance(finite, Clusters):
         return percentile_interval(ordered, q)
-    known = np.sum(clusters) == len(samples)
-    return clustered_percentile_interval(samples, clusters, q) if known else None
+    return clustered_percentile_interval(finite, q) if finite.all_finite else None
 
 
 def aggregate(
@@ -202,57 +194,59 @@ def of_attempts(
     segment: str,
     levels: Mapping[str, str],
     seed: int,
+    shelf: Shelf | None = None,
 ) -> list[Aggregate]:
-    """Every attempt rule over one group of attempts, in order of their start.
+    """Every attempt rule over one group of kept attempts, in order of their start.
 
     ``of`` counts all attempts of the group (for rules sampled per event: all their samples), also of those
     that did not complete and are therefore not in the population.
     """
     ordered = sorted(attempts, key=lambda a: (a.start_ns is None, a.start_ns, a.attempt_id))
-    places = figures.places(a.attempt_id for a in ordered)
+    places = np.fromiter((place_of(a) for a in ordered), dtype=np.int64, count=len(ordered))
     completed = np.array([a.state is ClientState.completed for a in ordered], dtype=bool)
     found: list[Aggregate] = []
     for rule in ATTEMPT_RULES.values():
-        used, offered, clusters = _samples(rule, figures, places, completed)
-        if not len(used) and not offered:
+        used, offered = _samples(rule, figures, places, completed, shelf)
+        if not offered and not len(used):
             continue
         population = f"{rule.population}, {segment}" if segment else rule.population
         scope = Scope(
             population=population,
             denominator="samples" if rule.samples is not None else "attempts",
             perspective=rule.perspective,
-            clock_domain=_domain(rule, figures, places),
+            clock_domain=_domain(rule, figures, ordered, places),
             limited_by=levels["server" if rule.perspective != "client" else "client"],
         )
-        found += of_samples(
-            rule.id,
-            rule.unit,
-            used,
-            offered=offered,
-            scope=scope,
-            seed=seed,
-            clusters=clusters,
-        )
+        found += of_samples(rule.id, rule.unit, used, offered=offered, scope=scope, seed=seed)
     return found
 
 
 def _samples(
-    rule: Rule, figures: Figures, places: Places, completed: NDArray[np.bool_]
-) -> tuple[Floats, int, Places | None]:
-    """Samples of the population, how many were offered in all (0: no such rule here), samples a request."""
+    rule: Rule,
+    figures: Figures,
+    places: Places,
+    completed: NDArray[np.bool_],
+    shelf: Shelf | None,
+) -> tuple[Floats | Clusters, int]:
+    """Samples of the population, and how many were offered in all (0: no such rule here)."""
     values = figures.values_at(rule.id, places)
     known = ~np.isnan(values)
     counted = np.ones_like(completed) if rule.population.startswith("sent") else completed
     if rule.samples is None:
-        return values[known & counted], len(values) if known.any() else 0, None
-    used = figures.samples_at(rule.id, places[counted])
+        return values[known & counted], len(values) if known.any() else 0
+    own = places[counted]
+    used = Clusters(
+        lambda: figures.samples_at(rule.id, own), figures.counts_at(rule.id, own), shelf
+    )
     offered = int(figures.counts_at(rule.id, places).sum())
-    clusters = figures.counts_at(rule.id, places[counted])
-    return used, offered if known.any() else 0, clusters
+    return used, offered if known.any() else 0
 
 
-def _domain(rule: Rule, figures: Figures, places: Places) -> str:
+def _domain(rule: Rule, figures: Figures, attempts: Sequence[Attempt], places: Places) -> str:
     if rule.perspective == "both":
         return "differences of local durations; no common clock"
-    domains = figures.domains_at(rule, places)
+    if rule.perspective == "client":
+        domains = {a.clock_domain for a in attempts}
+    else:
+        domains = figures.server_domains_at(places)
     return min(domains) if len(domains) == 1 else "several"

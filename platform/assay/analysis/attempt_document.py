@@ -76,8 +76,8 @@ def attempt_document(attempt: Attempt, record: ServerRecord | None) -> AttemptRe
             for call in reply.tool_calls
         ],
         finish_reason=reply.finish_reason,
-        chunk_times_ns=list(reply.chunk_times_ns),
-        chunk_tokens=list(reply.chunk_tokens),
+        chunk_times_ns=reply.chunk_times_ns.tolist(),
+        chunk_tokens=reply.chunk_tokens.as_list(),
         metrics=metric_values(attempt, record),
         classes=class_counts(attempt),
         choices=[
@@ -97,16 +97,20 @@ def attempt_document(attempt: Attempt, record: ServerRecord | None) -> AttemptRe
 def metric_values(attempt: Attempt, record: ServerRecord | None) -> dict[str, MetricValue]:
     """Every rule of the catalogue on one attempt: a value, or why there is none."""
     found: dict[str, MetricValue] = {}
+    kind = attempt.call_type
     for rule in ATTEMPT_RULES.values():
-        value = rule.value(attempt, record)
+        value = rule.value(attempt, record, kind=kind)
         if isinstance(value, Absent):
-            found[rule.id] = MetricValue(value=None, unit=rule.unit, absent=value.reason)
+            found[rule.id] = {"value": None, "unit": rule.unit, "absent": value.reason}
         elif math.isfinite(value):
-            found[rule.id] = MetricValue(value=value, unit=rule.unit, absent=None)
+            found[rule.id] = {"value": value, "unit": rule.unit, "absent": None}
         else:
-            found[rule.id] = MetricValue(
-                value=None, unit=rule.unit, absent=None, special=special(value)
-            )
+            found[rule.id] = {
+                "value": None,
+                "unit": rule.unit,
+                "absent": None,
+                "special": special(value),
+            }
     return found
 
 

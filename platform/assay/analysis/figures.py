@@ -1,105 +1,115 @@
 """Every rule's values over many attempts as plain columns of numbers: what aggregates are made of.
 
-Eight bytes a value. An attempt's own document is written once and let go; only these columns stay.
+Eight bytes a value, and none for a rule that has no value anywhere. What a rule gives per event lies on a
+shelf, once for all rules that give the same samples. An attempt's own document is written once and let go.
 """
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.absence import Absent
+from assay.analysis.compact import Coded
 from assay.analysis.documents import MetricValue
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.metrics.rule import Rule
 from assay.analysis.server_record import ServerRecord
+from assay.analysis.shelf import Column, HeldShelf, copied
+from assay.analysis.stretches import StretchColumns, blocks, gathered
 from assay.analysis.wire.attempt import Attempt
 
 # What a column holds where a rule has no value. One that is not finite is held as infinity: neither enters
 # an aggregate, but the second shows that the rule applies.
 _ABSENT = math.nan
+_SAMPLED = tuple(rule for rule in ATTEMPT_RULES.values() if rule.samples is not None)
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 
-def _columns() -> dict[str, "array[float]"]:
-    return {rule: array("d") for rule in ATTEMPT_RULES}
+def _stretches() -> dict[str, StretchColumns]:
+    return {rule.id: StretchColumns() for rule in _SAMPLED}
 
 
-def _sampled() -> dict[str, "array[float]"]:
-    return {name: array("d") for name, rule in ATTEMPT_RULES.items() if rule.samples is not None}
-
-
-def _counted() -> dict[str, "array[int]"]:
-    return {name: array("q") for name in _sampled()}
+def _held() -> Column:
+    return HeldShelf().column("d")
 
 
 @dataclass(slots=True)
 class Figures:
     """Values by rule, and samples by rule sampled per event, in the order in which attempts were taken."""
 
-    values: dict[str, "array[float]"] = field(default_factory=_columns)
-    samples: dict[str, "array[float]"] = field(default_factory=_sampled)
-    counts: dict[str, "array[int]"] = field(default_factory=_counted)  # samples of each attempt
-    attempt_ids: list[str] = field(default_factory=list)
-    client_domains: list[str] = field(default_factory=list)
-    server_domains: list[str | None] = field(default_factory=list)
+    samples: Column = field(default_factory=_held)
+    taken: int = 0
+    values: dict[str, "array[float]"] = field(default_factory=dict)
+    stretches: dict[str, StretchColumns] = field(default_factory=_stretches)
+    server_domains: Coded = field(default_factory=Coded)
 
     def take(
         self, attempt: Attempt, record: ServerRecord | None, metrics: Mapping[str, MetricValue]
     ) -> None:
         """Enter one attempt, whose values were computed for its document."""
-        self.attempt_ids.append(attempt.attempt_id)
-        self.client_domains.append(attempt.clock_domain)
         self.server_domains.append(record.clock_domain if record is not None else None)
-        for rule, column in self.values.items():
-            column.append(_stored(metrics[rule]))
-        for name, samples in self.samples.items():
-            found = _samples_of(ATTEMPT_RULES[name], attempt, record)
-            samples.extend(found)
-            self.counts[name].append(len(found))
+        for name, metric in metrics.items():
+            value = _stored(metric)
+            if not math.isnan(value) or name in self.values:
+                self._column(name, self.taken).append(value)
+        self.taken += 1
+        known: list[tuple[Sequence[float], int]] = []
+        for rule in _SAMPLED:
+            found = _samples_of(rule, attempt, record)
+            start = next((start for seen, start in known if seen is found), None)
+            if start is None:
+                start = len(self.samples)
+                known.append((found, start))
+                self.samples.extend(np.asarray(found, dtype=np.float64))
+            self.stretches[rule.id].append(start, len(found))
 
     def extend(self, other: "Figures") -> None:
         """Enter the attempts of another batch after one's own."""
-        self.attempt_ids += other.attempt_ids
-        self.client_domains += other.client_domains
-        self.server_domains += other.server_domains
-        for rule in self.values:
-            self.values[rule].extend(other.values[rule])
-        for rule in self.samples:
-            self.samples[rule].extend(other.samples[rule])
-            self.counts[rule].extend(other.counts[rule])
+        moved = len(self.samples)
+        copied(other.samples, self.samples)
+        self.server_domains.extend(other.server_domains)
+        for rule in other.values.keys() | self.values.keys():
+            column, more = self._column(rule, self.taken), other.values.get(rule)
+            column.extend(more if more is not None else _absent(other.taken))
+        for rule, stretches in self.stretches.items():
+            stretches.extend(other.stretches[rule], moved=moved)
+        self.taken += other.taken
 
-    def places(self, attempt_ids: Iterable[str]) -> Places:
-        """Where these attempts stand, in the order given."""
-        place = {name: number for number, name in enumerate(self.attempt_ids)}
-        return np.fromiter((place[name] for name in attempt_ids), dtype=np.int64)
+    def _column(self, rule: str, length: int) -> "array[float]":
+        column = self.values.get(rule)
+        if column is None:
+            column = self.values[rule] = _absent(length)
+        return column
 
     def values_at(self, rule: str, places: Places) -> Floats:
         """The rule's value of each attempt: nan where absent, infinite where not finite."""
+        if rule not in self.values:
+            return np.full(len(places), _ABSENT)
         column: Floats = np.frombuffer(self.values[rule], dtype=np.float64)
         return column[places]
 
     def counts_at(self, rule: str, places: Places) -> Places:
-        column: Places = np.frombuffer(self.counts[rule], dtype=np.int64)
-        return column[places]
+        """How many samples of the rule each attempt gave."""
+        return self.stretches[rule].at(places).counts
 
-    def samples_at(self, rule: str, places: Places) -> Floats:
-        """All samples of these attempts, one attempt after the other."""
-        counts = np.frombuffer(self.counts[rule], dtype=np.int64)
-        starts = np.cumsum(counts) - counts
-        chosen = counts[places]
-        # The k-th sample of a chosen attempt lies k after that attempt's first one.
-        firsts = np.repeat(starts[places] - (np.cumsum(chosen) - chosen), chosen)
-        column: Floats = np.frombuffer(self.samples[rule], dtype=np.float64)
-        return column[firsts + np.arange(len(firsts))]
+    def samples_at(self, rule: str, places: Places) -> Iterator[Floats]:
+        """Samples of these attempts in their order, some attempts at a time."""
+        stretches = self.stretches[rule].at(places)
+        for first, last in blocks(stretches.counts):
+            yield gathered(self.samples, stretches.part(first, last))
 
-    def domains_at(self, rule: Rule, places: Places) -> set[str]:
-        known = self.client_domains if rule.perspective == "client" else self.server_domains
-        return {domain for place in places if (domain := known[place]) is not None}
+    def server_domains_at(self, places: Places) -> set[str]:
+        known = (self.server_domains[place] for place in places.tolist())
+        return {domain for domain in known if domain is not None}
+
+
+def _absent(length: int) -> "array[float]":
+    return array("d", [_ABSENT]) * length
 
 
 def _stored(metric: MetricValue) -> float:

@@ -83,7 +83,7 @@ def _path_traced(identity: Sequence[IdentityItem]) -> bool:
 
 def _count_gaps(attempts: Sequence[Attempt]) -> list[Gap]:
     found = []
-    with_content = [a for a in attempts if a.reply.chunk_times_ns]
+    with_content = [a for a in attempts if a.reply.content_events]
     uncounted = [a for a in with_content if a.output_tokens is None]
     if uncounted:
         found.append(
@@ -93,7 +93,7 @@ def _count_gaps(attempts: Sequence[Attempt]) -> list[Gap]:
                 needed="usage or token ids from the server",
             )
         )
-    untimed = [a for a in with_content if None in a.reply.chunk_tokens]
+    untimed = [a for a in with_content if a.reply.counted_tokens is None]
     if untimed:
         found.append(
             gap(

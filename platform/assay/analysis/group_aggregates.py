@@ -17,6 +17,7 @@ from assay.analysis.iterations import IterationLog
 from assay.analysis.load_windows import LoadWindow
 from assay.analysis.observed import CountedStep, ObservedStep
 from assay.analysis.rates import ServiceLevels, goodput, outcome_shares
+from assay.analysis.shelf import Shelf
 from assay.analysis.step_aggregates import step_aggregates
 from assay.analysis.window import Window
 from assay.analysis.window_rates import window_rates
@@ -55,7 +56,7 @@ def group_of(
 ) -> Group:
     load = [a for a in attempts if a.segment == Segment.load]
     return Group(
-        attempts=load or list(attempts),
+        attempts=load or attempts[:],
         superseded=superseded,
         unplanned=unplanned,
         words=f"segment {Segment.load.value}" if load else "",
@@ -74,6 +75,7 @@ def group_aggregates(
     asked: Window | None,
     slo: ServiceLevels,
     offered: int | None,
+    shelf: Shelf | None = None,
 ) -> list[Aggregate]:
     """Attempt rules, outcome shares, rates and goodput. ``offered`` counts the group's planned requests.
 
@@ -82,7 +84,7 @@ def group_aggregates(
     """
     call_type = one_call_type(group.attempts, field="attempts of an aggregate")
     slo = slo.of_calls(call_type)
-    chosen, words = list(group.attempts), group.words
+    chosen, words = group.attempts, group.words
     if asked is not None:
         chosen = [a for a in chosen if asked.holds(a.sent_ns)]
         words = f"{words}, sent in the window".removeprefix(", ")
@@ -99,6 +101,7 @@ def group_aggregates(
         segment=words,
         levels={"client": group.client_level, "server": group.server_level},
         seed=group.seed,
+        shelf=shelf,
     )
     found += outcome_shares(chosen, scope)
     found.append(cached_share(chosen, scope))
@@ -118,7 +121,7 @@ def group_aggregates(
         if isinstance(window, Window):
             found[-1]["window_ns"] = [window.from_ns, window.to_ns]
     if call_type is CallType.generation:
-        found += of_recorded(chosen, scope)
+        found += of_recorded(chosen, scope, shelf)
     return found
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from assay.analysis.errors import BadRecord
 from assay.analysis.events import EventRecord, perspective_of
-from assay.analysis.wire.attempt import Attempt, AttemptIds, AttemptReader
+from assay.analysis.wire.attempt import Attempt, AttemptIds
+from assay.analysis.wire.attempt_reader import AttemptReader
 from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
 from assay.analysis.wire.json_text import NotJson, is_whole, read_json
 from runners.protocol.events import WireKind

@@ -12,7 +12,7 @@ from assay.analysis.attempt_parts import AttemptParts, RunFacts, attempt_parts
 from assay.analysis.documents import InterpretationDocument, LedgerRow, Ledgers, RunReading
 from assay.analysis.events import EventRecord
 from assay.analysis.ledgers.resource import ProcessRelease
-from assay.analysis.run_reading import Gathered, RunInputs, run_reading, task_ledger
+from assay.analysis.run_reading import Gathered, RunInputs, TaskEnds, run_reading, task_ledger
 from assay.analysis.server_record import ServerRecords
 from assay.analysis.structures.planned import WorkloadFacts
 from assay.analysis.structures.reading import WorkloadReader
@@ -63,13 +63,15 @@ def read_whole(inputs: Inputs) -> WholeReading:
         workload.take(attempt)
         gathered.take(attempt, record, parts)
         found.append(parts)
-    tasks = task_ledger(
+    ends = TaskEnds(are_read=inputs.workload is not None)
+    ledger = task_ledger(
         inputs.attempts,
         inputs.contract,
         level=inputs.levels.client,
         planned=workload.planned_tasks(),
     )
-    run, readings = run_reading(inputs, gathered, inputs.records.summary(), tasks, workload)
+    tasks = list(ends.noted(ledger))
+    run, readings = run_reading(inputs, gathered, inputs.records.summary(), ends, workload)
     return WholeReading(parts=found, tasks=tasks, task_readings=readings, run=run)
 
 

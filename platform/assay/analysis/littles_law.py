@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.analysis.absence import Absent
-from assay.analysis.window import Window, in_flight_steps, mean_in_flight
+from assay.analysis.window import Window, in_flight_steps, mean_level
 from assay.analysis.wire.attempt import Attempt
 
 LEAST_TOLERANCE = 0.05
@@ -61,7 +61,7 @@ def littles_law(attempts: Sequence[Attempt], window: Window) -> LittlesLaw | Abs
     steps = in_flight_steps(attempts)
     at_edges = _level(steps, window.from_ns) + _level(steps, window.to_ns)
     return LittlesLaw(
-        in_flight=mean_in_flight(attempts, window),
+        in_flight=mean_level(steps, window),
         # sum of times / window length = (n / length) * (sum of times / n)
         rate_times_latency=sum(times) / (window.to_ns - window.from_ns),
         tolerance=max(LEAST_TOLERANCE, 3 * math.sqrt(at_edges) / len(times)),

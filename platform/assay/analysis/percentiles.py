@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, ndtri, stdtrit
 
+from assay.analysis.clusters import Clusters
+from assay.analysis.ordered import Ordered
+
 PERCENTILE_RULE = "nearest_rank"
 CONFIDENCE = 0.95
 Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 BY_ORDER_STATISTICS = "95% order statistics, within this start"
 BY_BLOCK_BOOTSTRAP = "95% block bootstrap over time, seeded, within this start"
 BY_CLUSTERS = "95% Woodruff, clusters are requests, within this start"
@@ -43,7 +45,7 @@ def rank_of(q: float, n: int) -> int:
     return max(1, math.ceil(round(q * n, 9)))
 
 
-def percentile(ordered: Sequence[float] | Floats, q: float) -> float:
+def percentile(ordered: Sequence[float] | Floats | Ordered, q: float) -> float:
     """The ``q`` quantile (0 < q <= 1) of samples in ascending order, by nearest rank."""
     return float(ordered[rank_of(q, len(ordered)) - 1])
 
@@ -62,7 +64,7 @@ def _binomial_quantile(share: float, n: int, q: float) -> int:
     return k - 1 if k > 0 and bdtr(k - 1, n, q) >= share else k
 
 
-def percentile_interval(ordered: Sequence[float] | Floats, q: float) -> Interval | None:
+def percentile_interval(ordered: Sequence[float] | Floats | Ordered, q: float) -> Interval | None:
     """Two order statistics that cover the ``q`` quantile with at least 95 %; None with too few samples."""
     n = len(ordered)
     tail = (1 - CONFIDENCE) / 2
@@ -97,23 +99,18 @@ def mean_interval(samples: Sequence[float] | Floats, *, seed: int) -> Interval |
     )
 
 
-def clustered_mean_interval(
-    samples: Sequence[float] | Floats, counts: Sequence[int] | Counts, *, seed: int
-) -> Interval | None:
-    """Interval of the mean of samples of which request i gave the next ``counts[i]``; None under 8 requests.
+def clustered_mean_interval(samples: Clusters, *, seed: int) -> Interval | None:
+    """Interval of the mean of samples that requests gave; None under 8 requests.
 
     Blocks of ceil(m^(1/3)) requests in time order are drawn; a resample's mean is its sum over its count.
     """
-    sizes = np.asarray(counts, dtype=np.int64)
-    sizes = sizes[sizes > 0]
+    sizes = samples.sizes
     m = len(sizes)
     if m < _FEWEST_CLUSTERS:
         return None
-    values = np.asarray(samples, dtype=np.float64)
-    sums = np.add.reduceat(values, np.cumsum(sizes) - sizes)
     length = math.ceil(m ** (1 / 3))
     starts = np.random.default_rng(seed).integers(0, m, size=(_RESAMPLES, math.ceil(m / length)))
-    means = _of_blocks(sums, length)[starts].sum(axis=1)
+    means = _of_blocks(samples.sums(), length)[starts].sum(axis=1)
     means /= _of_blocks(sizes.astype(np.float64), length)[starts].sum(axis=1)
     means.sort()
     tail = (1 - CONFIDENCE) / 2
@@ -130,25 +127,20 @@ def _of_blocks(values: Floats, length: int) -> Floats:
     return np.convolve(wrapped, np.ones(length), mode="valid")
 
 
-def clustered_percentile_interval(
-    samples: Sequence[float] | Floats, counts: Sequence[int] | Counts, q: float
-) -> Interval | None:
+def clustered_percentile_interval(samples: Clusters, q: float) -> Interval | None:
     """Woodruff's interval: the samples at ranks q -+ t * s, s the cluster error of the share at the quantile.
 
     With request i giving n_i samples, k_i of them at or below the quantile, N = sum n_i and m requests:
     s^2 = m / (m - 1) * sum (k_i - n_i k / N)^2 / N^2. None under 8 requests, or where no rank lies beyond.
     Source: R. S. Woodruff, Confidence intervals for medians and other position measures, JASA 47 (1952).
     """
-    sizes = np.asarray(counts, dtype=np.int64)
-    sizes = sizes[sizes > 0]
+    sizes = samples.sizes
     m = len(sizes)
     if m < _FEWEST_CLUSTERS:
         return None
-    values = np.asarray(samples, dtype=np.float64)
-    n = len(values)
-    ordered = np.sort(values)
-    below = values <= ordered[rank_of(q, n) - 1]
-    hits = np.add.reduceat(below.astype(np.int64), np.cumsum(sizes) - sizes)
+    ordered = samples.ordered
+    n = len(ordered)
+    hits = samples.up_to(percentile(ordered, q))
     if hits.sum() == n:  # nothing lies beyond: how far the quantile may reach is not known
         return None
     deviation = hits - sizes * (hits.sum() / n)
@@ -158,11 +150,7 @@ def clustered_percentile_interval(
     low, high = q - max(reach, 0.5 / n), q + max(reach, 0.5 / n)
     if low <= 0 or high > 1:
         return None
-    return Interval(
-        low=float(ordered[rank_of(low, n) - 1]),
-        high=float(ordered[rank_of(high, n) - 1]),
-        kind=BY_CLUSTERS,
-    )
+    return Interval(low=percentile(ordered, low), high=percentile(ordered, high), kind=BY_CLUSTERS)
 
 
 def share_interval(hits: int, of: int) -> Interval | None:

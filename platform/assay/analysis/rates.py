@@ -16,6 +16,7 @@ from assay.analysis.percentiles import share_interval
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.window import (
     Window,
+    any_content,
     mean_in_flight,
     tokens_arrived,
     tokens_of_completed,
@@ -231,7 +232,7 @@ def _rate(
         return len(completed), len(completed) / window.length_s
     if rule == "throughput.output_tokens":
         tokens = tokens_arrived(attempts, window)
-        n = sum(any(window.holds(t) for t in a.reply.chunk_times_ns) for a in attempts)
+        n = sum(any_content(a.reply, window) for a in attempts)
     else:
         tokens = tokens_of_completed(attempts, window, prompt=rule.endswith("input_tokens"))
         n = len(completed)

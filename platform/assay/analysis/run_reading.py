@@ -1,7 +1,7 @@
 """What is said of a run as a whole, from what was gathered while its attempts were read one by one."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +21,7 @@ from assay.analysis.group_aggregates import (
     iteration_aggregates,
 )
 from assay.analysis.iterations import IterationLog
-from assay.analysis.kept import kept
+from assay.analysis.kept import KeptAttempts
 from assay.analysis.ledgers.contract import IMPLIED, Contract
 from assay.analysis.ledgers.server import sent_again
 from assay.analysis.ledgers.task import PlannedTask, by_task, task_rows
@@ -35,6 +35,7 @@ from assay.analysis.residual.state_columns import StateColumns
 from assay.analysis.resources.documents import ResourceReading
 from assay.analysis.retries import observed_retries, retries_document
 from assay.analysis.server_record import ServerRecord, ServerSummary
+from assay.analysis.shelf import Shelf
 from assay.analysis.stream_diagnosis import places_of
 from assay.analysis.structures.reading import WorkloadReader
 from assay.analysis.task_documents import TaskReading
@@ -83,18 +84,40 @@ def _no_ends() -> dict[str, Counter[str]]:
 
 
 @dataclass(slots=True, kw_only=True)
+class TaskEnds:
+    """How tasks ended: how many in which state; where tasks are read one by one, the last row of each."""
+
+    are_read: bool
+    states: Counter[str] = field(default_factory=Counter)
+    last_rows: list[list[LedgerRow]] = field(default_factory=list)
+
+    def noted(self, tasks: Iterable[list[LedgerRow]]) -> Iterator[list[LedgerRow]]:
+        """Pass the rows of each task on and note how it ended."""
+        for rows in tasks:
+            self.states[rows[-1]["state"]] += 1
+            if self.are_read:
+                self.last_rows.append(rows[-1:])
+            yield rows
+
+
+@dataclass(slots=True, kw_only=True)
 class Gathered:
     """What a run's attempts leave behind: themselves (without words), their figures, and how they ended."""
 
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: KeptAttempts = field(default_factory=KeptAttempts)
     figures: Figures = field(default_factory=Figures)
     ends: dict[str, Counter[str]] = field(default_factory=_no_ends)  # final states by ledger
     again: int = 0  # deliveries to the server beyond the first of an attempt
     paces: Counter[str] = field(default_factory=Counter)  # where streams lost their pace
 
+    @classmethod
+    def on(cls, shelf: Shelf) -> "Gathered":
+        """Of a run of any length: what grows with its events lies on the shelf."""
+        return cls(attempts=KeptAttempts(shelf), figures=Figures(samples=shelf.column("d")))
+
     def take(self, attempt: Attempt, record: ServerRecord | None, parts: AttemptParts) -> None:
         """Enter one attempt, whose parts are read."""
-        self.attempts.append(kept(attempt))
+        self.attempts.take(attempt)
         self.figures.take(attempt, record, parts.reading["metrics"])
         self.ends["client"][parts.client[-1]["state"]] += 1
         self.ends["server"][parts.server[-1]["state"]] += 1
@@ -104,7 +127,7 @@ class Gathered:
 
     def extend(self, other: "Gathered") -> None:
         """Enter the attempts of another batch after one's own."""
-        self.attempts += other.attempts
+        self.attempts.extend(other.attempts)
         self.figures.extend(other.figures)
         for ledger, counts in other.ends.items():
             self.ends[ledger].update(counts)
@@ -113,25 +136,24 @@ class Gathered:
 
 
 def task_ledger(
-    attempts: Sequence[Attempt],
+    attempts: Iterable[Attempt],
     contract: Contract,
     *,
     level: str,
     planned: Mapping[str, PlannedTask] = MappingProxyType({}),
-) -> list[list[LedgerRow]]:
+) -> Iterator[list[LedgerRow]]:
     """The rows of each task, in order of first appearance. ``planned``: its requests in the plan."""
-    return [
-        task_rows(task_id, own, contract, level=level, planned=planned.get(task_id))
-        for task_id, own in by_task(attempts).items()
-    ]
+    for task_id, own in by_task(attempts).items():
+        yield task_rows(task_id, own, contract, level=level, planned=planned.get(task_id))
 
 
 def run_reading(
     inputs: RunInputs,
     gathered: Gathered,
     server: ServerSummary,
-    tasks: Sequence[Sequence[LedgerRow]],
+    tasks: TaskEnds,
     workload: WorkloadReader,
+    shelf: Shelf | None = None,
 ) -> tuple[RunReading, list[TaskReading]]:
     """The run, and each task of its plan. Every list is in a fixed order."""
     attempts = gathered.attempts
@@ -144,9 +166,9 @@ def run_reading(
         unplanned=workload.unplanned,
     )
     windows = load_windows(group.attempts, inputs.load, inputs.window)
-    aggregates = _aggregates(inputs, gathered, group, windows, server.domains)
-    ends = {**gathered.ends, "task": Counter(rows[-1]["state"] for rows in tasks)}
-    task_readings, workload_reading = workload.read(attempts, tasks, inputs.contract)
+    aggregates = _aggregates(inputs, gathered, group, windows, server.domains, shelf)
+    ends = {**gathered.ends, "task": tasks.states}
+    task_readings, workload_reading = workload.read(attempts, tasks.last_rows, inputs.contract)
     run = RunReading(
         definition_version=DEFINITION_VERSION,
         bundle_digest=inputs.bundle_digest,
@@ -197,6 +219,7 @@ def _aggregates(
     group: Group,
     windows: Sequence[LoadWindow],
     server_domains: Collection[str],
+    shelf: Shelf | None,
 ) -> list[Aggregate]:
     """The aggregates of the group that a run is judged by, each type of call apart.
 
@@ -213,6 +236,7 @@ def _aggregates(
             asked=inputs.window,
             slo=inputs.slo,
             offered=offered if len(groups) == 1 else None,
+            shelf=shelf,
         )
     if inputs.iterations is not None:
         domain = min(server_domains) if len(server_domains) == 1 else "several"

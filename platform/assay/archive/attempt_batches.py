@@ -7,11 +7,17 @@ needs few of its row groups. One that is not so is read as well, in more time.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from assay.archive.measured import MeasuredAttempts
 
 MOST_ATTEMPTS = 256
 MOST_BYTES = 16 * 2**20
@@ -29,41 +35,68 @@ class WireGroups:
 class Batch:
     """Rows of the attempts' table that are read together, and the row groups that hold their reads."""
 
-    rows: tuple[dict[str, Any], ...]
+    attempts: pa.Table
     wire: tuple[WireGroups, ...]
 
     @property
     def attempt_ids(self) -> list[str]:
-        return [row["attempt_id"] for row in self.rows]
+        return self._column("attempt_id")
+
+    @property
+    def request_ids(self) -> list[str | None]:
+        return self._column("request_id")
+
+    def rows(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.attempts.to_pylist()
+        return found
+
+    def _column(self, name: str) -> list[Any]:
+        found: list[Any] = self.attempts[name].to_pylist()
+        return found
 
 
-def batches(rows: Sequence[dict[str, Any]], wire: Sequence[Path]) -> Iterator[Batch]:
+def batches(measured: MeasuredAttempts, wire: Sequence[Path]) -> Iterator[Batch]:
     """The rows in order, at most so many attempts and received bytes at a time."""
-    cuts = list(_cut(rows))
-    number_of = {row["attempt_id"]: n for n, own in enumerate(cuts) for row in own}
+    cuts = cut(measured.sizes)
     groups: list[dict[Path, list[int]]] = [{} for _ in cuts]
     for file in wire:
-        with pq.ParquetFile(file) as table:
-            for group in range(table.num_row_groups):
-                column = table.read_row_group(group, columns=["attempt_id"])["attempt_id"]
-                names = pc.unique(column).to_pylist()
-                for number in {number_of[name] for name in names if name in number_of}:
-                    groups[number].setdefault(file, []).append(group)
-    for own, places in zip(cuts, groups, strict=True):
+        for group, numbers in _batches_of_groups(file, measured.ids, cuts):
+            for number in numbers:
+                groups[number].setdefault(file, []).append(group)
+    for (start, stop), places in zip(cuts, groups, strict=True):
         yield Batch(
-            rows=tuple(own),
+            attempts=measured.rows(start, stop),
             wire=tuple(WireGroups(file=f, groups=tuple(g)) for f, g in places.items()),
         )
 
 
-def _cut(rows: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    own: list[dict[str, Any]] = []
-    size = 0
-    for row in rows:
-        size += row["bytes_received"] or 0
-        if own and (len(own) == MOST_ATTEMPTS or size > MOST_BYTES):
-            yield own
-            own, size = [], row["bytes_received"] or 0
-        own.append(row)
-    if own:
-        yield own
+def cut(sizes: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """From which to which row to read together. ``sizes``: the bytes that each attempt received."""
+    cuts, start, held = [], 0, 0
+    for place, size in enumerate(sizes.tolist()):
+        held += size
+        if place > start and (place - start == MOST_ATTEMPTS or held > MOST_BYTES):
+            cuts.append((start, place))
+            start, held = place, size
+    return [*cuts, (start, len(sizes))] if len(sizes) else []
+
+
+def _batches_of_groups(
+    file: Path, ids: pa.Array, cuts: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, list[int]]]:
+    """Each row group of a wire file, and the numbers of the batches that have reads in it."""
+    with pq.ParquetFile(file) as table:
+        names = [
+            pc.unique(table.read_row_group(group, columns=["attempt_id"])["attempt_id"])
+            for group in range(table.num_row_groups)
+        ]
+    if not names:
+        return
+    found = pc.index_in(pa.concat_arrays([own.cast(ids.type) for own in names]), value_set=ids)
+    places = pc.fill_null(found, -1).to_numpy()
+    starts = np.array([start for start, _ in cuts])
+    ends = np.cumsum([0, *(len(own) for own in names)])
+    for group, (first, last) in enumerate(pairwise(ends.tolist())):
+        own = places[first:last]
+        batch = np.searchsorted(starts, own[own >= 0], side="right") - 1
+        yield group, np.unique(batch).tolist()

@@ -29,13 +29,16 @@ WORTH_WORKERS_BYTES = 2**20  # of wire on disk; below it a process costs more th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One batch to be read. ``records`` and ``prefill`` are by attempt id."""
+    """One batch to be read. ``records`` and ``prefill`` are by attempt id.
+
+    ``prefill`` holds the attempts of which a prefill was seen; None where no prediction asks for any of it.
+    """
 
     batch: Batch
     capture: Capture
     facts: RunFacts
     records: Mapping[str, ServerRecord]
-    prefill: Mapping[str, PrefillSeen]
+    prefill: Mapping[str, PrefillSeen] | None
     workload: WorkloadReader
 
 
@@ -63,7 +66,9 @@ def read_batch(order: Order) -> BatchRead:
         read = attempt_parts(attempt, record, (), order.facts)
         order.workload.take(attempt)
         gathered.take(attempt, record, read)
-        observed.append(observed_attempt(attempt, record, order.prefill.get(name, PrefillSeen())))
+        if order.prefill is not None:
+            prefill = order.prefill.get(name, PrefillSeen())
+            observed.append(observed_attempt(attempt, record, prefill))
         parts.append(read)
     return BatchRead(
         tables=batches_of(parts), gathered=gathered, observed=observed, workload=order.workload

@@ -83,8 +83,10 @@ def client_limited(bundle: Bundle, attempts: Sequence[Attempt]) -> str | None:
     """The sentence that the load client itself was late beyond the declared bound; None if it was not."""
     load = (bundle.document(layout.SPEC) or {}).get("load") or {}
     bound = load.get("max_send_lag_s")
+    if bound is None:
+        return None
     lags = [lag for a in attempts if isinstance(lag := send_lag(a, None), float)]
-    if bound is None or not lags or max(lags) <= bound:
+    if not lags or max(lags) <= bound:
         return None
     late = sum(lag > bound for lag in lags)
     return (

@@ -13,18 +13,24 @@ from runners.protocol import layout
 def dependency_accounts(bundle: Bundle, attempts: Sequence[Attempt]) -> list[DependencyAccount]:
     """One account for each; an older bundle, whose plan names none, has those that it declared."""
     declared = (bundle.document(layout.SPEC) or {}).get("boundary") or {}
+    planned = _rows(bundle, layout.PLAN, ("request_id", "dependency"))
+    calls = injected_calls(
+        planned,
+        _rows(bundle, layout.SENT_INPUTS, ("request_id", "ready_ns")),
+        _created(attempts, origin_ns=bundle.origin_ns) if planned else {},
+        clock_domain=bundle.client_domain,
+    )
+    return account(calls, declared.get("external_dependencies") or ())
+
+
+def _created(attempts: Sequence[Attempt], *, origin_ns: int) -> dict[str, int]:
+    """When each request's first attempt was made."""
     created: dict[str, int] = {}
     for attempt in attempts:
         request, t_ns = attempt.ids.request_id, attempt.created_ns
         if request is not None and t_ns is not None:
-            created.setdefault(request, t_ns + bundle.origin_ns)
-    calls = injected_calls(
-        _rows(bundle, layout.PLAN, ("request_id", "dependency")),
-        _rows(bundle, layout.SENT_INPUTS, ("request_id", "ready_ns")),
-        created,
-        clock_domain=bundle.client_domain,
-    )
-    return account(calls, declared.get("external_dependencies") or ())
+            created.setdefault(request, t_ns + origin_ns)
+    return created
 
 
 def _rows(bundle: Bundle, name: str, columns: tuple[str, ...]) -> list[dict[str, object]]:

@@ -97,20 +97,33 @@ READINGS_SCHEMA = pa.schema(
 )
 TASKS_SCHEMA = pa.schema([("task_id", pa.string()), ("reading", pa.string())])  # JSON
 SUBJECT_IDS = ("task_id", "session_id", "request_id", "model_call_id", "attempt_id", "retry_of")
+# Of a ledger row, and of an interval of a lane, under its own names.
+STATE = (
+    ("state", pa.string()),
+    ("from_ns", pa.int64()),
+    ("to_ns", pa.int64()),
+    ("clock_domain", pa.string()),
+    ("error_ns", pa.int64()),
+    ("evidence", pa.string()),
+    ("level", pa.string()),
+    ("detail", pa.string()),
+)
+INTERVAL = (
+    ("name", pa.string()),
+    ("start_event", pa.string()),
+    ("end_event", pa.string()),
+    ("from_ns", pa.int64()),
+    ("to_ns", pa.int64()),
+    ("on_path", pa.bool_()),
+    ("origin", pa.string()),
+)
 LEDGERS_SCHEMA = pa.schema(
     [
         ("ledger", pa.string()),
         ("subject", pa.string()),
         ("subject_type", pa.string()),
         *((name, pa.string()) for name in SUBJECT_IDS),
-        ("state", pa.string()),
-        ("from_ns", pa.int64()),
-        ("to_ns", pa.int64()),
-        ("clock_domain", pa.string()),
-        ("error_ns", pa.int64()),
-        ("evidence", pa.string()),
-        ("level", pa.string()),
-        ("detail", pa.string()),
+        *STATE,
     ]
 )
 CHECKS_SCHEMA = pa.schema(
@@ -123,13 +136,7 @@ TIMELINE_SCHEMA = pa.schema(
         ("case", pa.string()),
         ("perspective", pa.string()),
         ("clock_domain", pa.string()),
-        ("name", pa.string()),
-        ("start_event", pa.string()),
-        ("end_event", pa.string()),
-        ("from_ns", pa.int64()),
-        ("to_ns", pa.int64()),
-        ("on_path", pa.bool_()),
-        ("origin", pa.string()),
+        *INTERVAL,
     ]
 )
 EVENTS_SCHEMA = pa.schema(

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.analysis.documents import LedgerRow
@@ -29,6 +31,8 @@ from assay.archive.derived_schemas import (
 )
 
 _EVENT_ROWS = 50_000
+_TASKS_AT_ONCE = 4096
+_TASK_END = ["subject", *(name for name, _ in END)]
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
@@ -92,11 +96,10 @@ class AttemptTables:
         for name, batch in batches.items():
             self._writers[name].write(batch)
 
-    def finish(self, tasks: Sequence[Sequence[LedgerRow]]) -> None:
+    def finish(self, tasks: Iterable[Sequence[LedgerRow]]) -> None:
         """Add the task ledger, and each attempt's task to its row."""
-        self._writers[LEDGER_ROWS].write(task_batch(tasks))
+        ends = self._write_tasks(tasks)
         self.__exit__(None, None, None)
-        ends = {rows[-1]["subject"]: rows[-1] for rows in tasks}
         _, group_rows = BY_ATTEMPT[ATTEMPTS]
         writer = GroupedWriter(self._folder / ATTEMPTS, ATTEMPTS_SCHEMA, group_rows)
         for batch in pq.ParquetFile(self._partial).iter_batches(batch_size=group_rows):
@@ -104,13 +107,20 @@ class AttemptTables:
         writer.close()
         self._partial.unlink()
 
+    def _write_tasks(self, tasks: Iterable[Sequence[LedgerRow]]) -> pa.Table:
+        """Write rows of the task ledger, some tasks at a time; how each ended comes back."""
+        remaining = iter(tasks)
+        ends = [task_batch(()).select(_TASK_END)]
+        while own := list(islice(remaining, _TASKS_AT_ONCE)):
+            self._writers[LEDGER_ROWS].write(task_batch(own))
+            ends.append(task_batch([rows[-1:] for rows in own]).select(_TASK_END))
+        return pa.Table.from_batches(ends).combine_chunks()
 
-def _with_tasks(batch: pa.RecordBatch, ends: Mapping[str, LedgerRow]) -> pa.RecordBatch:
-    own = [ends.get(task_id or "") for task_id in batch.column("task_id").to_pylist()]
-    columns = [
-        pa.array([None if end is None else end[name] for end in own], kind)  # type: ignore[literal-required]
-        for name, kind in END
-    ]
+
+def _with_tasks(batch: pa.RecordBatch, ends: pa.Table) -> pa.RecordBatch:
+    own = pc.index_in(batch.column("task_id"), value_set=ends["subject"].combine_chunks())
+    found = ends.drop_columns(["subject"]).take(own).combine_chunks()
+    columns = [column.combine_chunks() for column in found.columns]
     assert len(columns) == len(TASK_END_SCHEMA)
     return pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=ATTEMPTS_SCHEMA)
 

@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.analysis.engine_events import EngineEventReader
 from assay.analysis.events import EventRecord
 from assay.archive.declared_reading import DeclaredReading
-from assay.archive.pacing import Pacing
 from runners.protocol import layout, manifest
 from runners.protocol.events import Phase, Segment
 
@@ -47,6 +47,11 @@ class Bundle:
     @cached_property
     def digest(self) -> str:
         return (self.folder / layout.MANIFEST_DIGEST).read_text(encoding="ascii").strip()
+
+    @property
+    def seed(self) -> int:
+        """Random parts of a reading are seeded from the bundle digest."""
+        return int(self.digest[:16], 16)
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -104,24 +109,10 @@ class Bundle:
         path = self.folder / layout.PLAN
         if not path.is_file():
             return None, None
-        table = pq.read_table(path, columns=["phase", "segment"])
-        rows = list(zip(table["phase"].to_pylist(), table["segment"].to_pylist(), strict=True))
-        measured = [segment for phase, segment in rows if phase == Phase.measure]
-        return len(measured), measured.count(Segment.load)
-
-    def measured(self) -> list[dict[str, Any]]:
-        """Rows of all attempts of the measured phase, in the order in which the client made them.
-
-        ``row`` is the place in the table, from 1; ``unscheduled`` the reason for a time that is null.
-        """
-        pacing = Pacing(self.folder)
-        rows = [
-            {**row, "unscheduled": pacing.unscheduled(row)}
-            for row in self._attempt_rows()
-            if row["phase"] == Phase.measure
-        ]
-        rows.sort(key=lambda r: (r["created_ns"] or r["scheduled_ns"] or 0, r["attempt_id"]))
-        return rows
+        plan = pq.read_table(path, columns=["phase", "segment"])
+        measured = plan.filter(pc.equal(plan["phase"], Phase.measure.value))["segment"]
+        load = pc.sum(pc.equal(measured, Segment.load.value)).as_py()
+        return len(measured), load or 0
 
     def attempt_ids(self) -> list[str]:
         """Attempts of all phases."""
@@ -139,23 +130,16 @@ class Bundle:
     def wire_withheld(self) -> bool:
         return any(name.startswith(layout.WIRE_FOLDER) for name in self.withheld)
 
+    @property
+    def has_events(self) -> bool:
+        return (self.folder / layout.ENGINE_EVENTS).is_file()
+
     def events(self) -> Iterator[EventRecord]:
         """The engine's own events, normalised and counted from the run's origin."""
-        path = self.folder / layout.ENGINE_EVENTS
-        if not path.is_file():
+        if not self.has_events:
             return
-        with path.open("rb") as stream:
+        with (self.folder / layout.ENGINE_EVENTS).open("rb") as stream:
             yield from self.events_reader.records(stream)
-
-    def _attempt_rows(self) -> Iterator[dict[str, Any]]:
-        path = self.folder / layout.ATTEMPTS
-        if not path.is_file():
-            return
-        number = 0
-        for batch in pq.ParquetFile(path).iter_batches():
-            for row in batch.to_pylist():
-                number += 1
-                yield {**row, "row": number}
 
     def _json_lines(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         path = self.folder / name

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis.clusters import held
 from assay.analysis.percentiles import (
     clustered_mean_interval,
     clustered_percentile_interval,
@@ -93,7 +94,7 @@ def test_woodruff_s_interval_by_hand() -> None:
     # t(9 degrees, 97.5 %) = 2.2622, ranks 20 (0.5 -+ 0.37703): 2.46 -> rank 3 = 2, 17.54 -> 18 = 9.
     samples = [float(i) for i in range(1, 11) for _ in range(2)]
 
-    found = clustered_percentile_interval(samples, [2] * 10, 0.5)
+    found = clustered_percentile_interval(held(samples, [2] * 10), 0.5)
 
     assert found is not None
     assert (found.low, found.high) == (2, 9)
@@ -117,7 +118,7 @@ def test_the_interval_of_clustered_samples_holds_its_level_where_the_plain_one_d
     for _ in range(200):
         drawn = random.normal(0, 1, (60, 1)) + random.normal(0, 1, (60, 32))
         samples = drawn.ravel().tolist()
-        clustered = clustered_percentile_interval(samples, [32] * 60, 0.5)
+        clustered = clustered_percentile_interval(held(samples, [32] * 60), 0.5)
         plain = percentile_interval(sorted(samples), 0.5)
         assert clustered is not None
         assert plain is not None
@@ -130,10 +131,10 @@ def test_the_interval_of_clustered_samples_holds_its_level_where_the_plain_one_d
 
 
 def test_clusters_are_requests_that_gave_samples() -> None:
-    assert clustered_percentile_interval([1.0] * 14, [2] * 7, 0.5) is None
-    assert clustered_mean_interval([1.0] * 14, [2] * 7, seed=1) is None
-    assert clustered_percentile_interval([1.0] * 800, [100] * 8, 0.999) is None
-    with_empty = clustered_mean_interval([3.0] * 16, [2, 0] * 8, seed=1)
+    assert clustered_percentile_interval(held([1.0] * 14, [2] * 7), 0.5) is None
+    assert clustered_mean_interval(held([1.0] * 14, [2] * 7), seed=1) is None
+    assert clustered_percentile_interval(held([1.0] * 800, [100] * 8), 0.999) is None
+    with_empty = clustered_mean_interval(held([3.0] * 16, [2, 0] * 8), seed=1)
     assert with_empty is not None
     assert (with_empty.low, with_empty.high) == (3.0, 3.0)
 
@@ -141,10 +142,10 @@ def test_clusters_are_requests_that_gave_samples() -> None:
 def test_the_clustered_mean_is_seeded_and_wider_than_that_of_single_samples() -> None:
     samples = [float(i % 10) for i in range(40) for _ in range(25)]
 
-    clustered = clustered_mean_interval(samples, [25] * 40, seed=1)
+    clustered = clustered_mean_interval(held(samples, [25] * 40), seed=1)
     plain = mean_interval(samples, seed=1)
 
-    assert clustered == clustered_mean_interval(samples, [25] * 40, seed=1)
+    assert clustered == clustered_mean_interval(held(samples, [25] * 40), seed=1)
     assert clustered is not None
     assert plain is not None
     assert clustered.high - clustered.low > plain.high - plain.low

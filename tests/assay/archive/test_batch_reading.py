@@ -2,8 +2,8 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,10 +11,10 @@ import pytest
 from assay.analysis.errors import BadRecord
 from assay.analysis.recorded import interpret_recorded
 from assay.archive import attempt_batches, batch_reading
-from assay.archive.attempt_batches import batches
+from assay.archive.attempt_batches import cut
 from assay.archive.derived_tables import GroupedWriter
 from assay.archive.interpretation import interpret
-from assay.archive.readers import Bundle
+from assay.archive.measured import MeasuredAttempts
 from assay.archive.sample import build_e0_bundle
 from assay.archive.stored_reading import StoredReading
 from runners.protocol import layout
@@ -68,15 +68,12 @@ def test_reads_may_interleave_in_the_wire(tmp_path: Path) -> None:
 def test_a_batch_ends_at_so_many_attempts_or_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempt_batches, "MOST_ATTEMPTS", 3)
     monkeypatch.setattr(attempt_batches, "MOST_BYTES", 100)
-    sizes = [10, 10, 10, 10, 95, None, 500, 1]
-    rows: list[dict[str, Any]] = [
-        {"attempt_id": f"a{n}", "bytes_received": size} for n, size in enumerate(sizes)
-    ]
+    sizes = [10, 10, 10, 10, 95, 0, 500, 1]
 
-    cut = [batch.attempt_ids for batch in batches(rows, [])]
+    found = cut(np.array(sizes))
 
     # Three attempts; then 10 + 95 is above 100; 95 and nothing fit; 500 stands alone, whatever the limit.
-    assert cut == [["a0", "a1", "a2"], ["a3"], ["a4", "a5"], ["a6"], ["a7"]]
+    assert found == [(0, 3), (3, 4), (4, 6), (6, 7), (7, 8)]
 
 
 def test_only_the_measured_attempts_are_read_in_the_order_of_their_making(tmp_path: Path) -> None:
@@ -84,8 +81,9 @@ def test_only_the_measured_attempts_are_read_in_the_order_of_their_making(tmp_pa
         tmp_path / "bundle", **{layout.ATTEMPTS: list(reversed(interpretable.attempts()))}
     )
 
-    rows = Bundle(tmp_path / "bundle").measured()
+    measured = MeasuredAttempts(tmp_path / "bundle", aside=tmp_path)
 
+    rows = measured.rows(0, len(measured)).to_pylist()
     assert [(row["attempt_id"], row["row"]) for row in rows] == [
         ("cases-0001.A1", 2),
         ("load-0001.A1", 1),

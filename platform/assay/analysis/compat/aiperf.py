@@ -7,14 +7,12 @@ latency* is ``itl``. Output tokens are its own tokenizer's count of the text, or
 aiperf/metrics/types/ and aiperf/metrics/metric_dicts.py (``metric_result_from_array``).
 """
 
-from collections.abc import Sequence
-
 from assay.analysis.compat.figures import Figure
 from assay.analysis.compat.per_request import failures, latencies, throughputs
-from assay.analysis.compat.rows import Span, ToolRow
+from assay.analysis.compat.rows import Span, ToolRows
 
 
-def figures(rows: Sequence[ToolRow], span: Span | None = None) -> list[Figure]:
+def figures(rows: ToolRows, span: Span | None = None) -> list[Figure]:
     """Statistics of valid records, linear between ranks; rates from the first request to the last content."""
-    good = [row for row in rows if row.ok and row.events]
+    good = rows.only(rows.ok & (rows.events > 0))
     return [*latencies(good), *throughputs(good, span), failures(rows, good)]

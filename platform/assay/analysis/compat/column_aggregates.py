@@ -8,32 +8,27 @@ from collections.abc import Sequence
 
 from assay.analysis.aggregates import Scope, aggregate
 from assay.analysis.compat.figures import QUANTILES, Figure
-from assay.analysis.compat.rows import Span, ToolRow
-from assay.analysis.compat.seen import was_read
-from assay.analysis.compat.table import COLUMNS, Column
+from assay.analysis.compat.seen import recorded_of
+from assay.analysis.compat.table import COLUMNS
 from assay.analysis.documents import Aggregate
 from assay.analysis.metrics.compat_rules import COMPAT_RULES
 from assay.analysis.percentiles import samples_needed
+from assay.analysis.shelf import Shelf
 from assay.analysis.wire.attempt import Attempt
 
 
-def of_recorded(attempts: Sequence[Attempt], scope: Scope) -> list[Aggregate]:
-    """Every tool's column over attempts whose streams were recorded; none without such attempts."""
-    recorded = [a for a in attempts if was_read(a)]
-    if not any(a.reply.body_bytes for a in recorded):
+def of_recorded(
+    attempts: Sequence[Attempt], scope: Scope, shelf: Shelf | None = None
+) -> list[Aggregate]:
+    """Every tool's column over kept attempts whose streams were recorded; none without such attempts."""
+    seen = recorded_of(attempts, shelf)
+    if seen is None:
         return []
     return [
-        entry
+        entry_of(column.key, figure, of=len(seen.places), scope=scope)
         for column in COLUMNS.values()
-        for entry in of_rows(column, [column.read(a) for a in recorded], scope)
+        for figure in column.figures(column.read(seen), None)
     ]
-
-
-def of_rows(
-    column: Column, rows: Sequence[ToolRow], scope: Scope, span: Span | None = None
-) -> list[Aggregate]:
-    """One tool's column over its own rows."""
-    return [entry_of(column.key, f, of=len(rows), scope=scope) for f in column.figures(rows, span)]
 
 
 def entry_of(tool: str, figure: Figure, *, of: int, scope: Scope) -> Aggregate:

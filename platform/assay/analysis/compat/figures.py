@@ -1,15 +1,19 @@
 """The figures of a tool: its statistics by its percentile rule, each a number or the reason for none."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from assay.analysis.absence import Absent
 from assay.analysis.compat.rows import Samples
+from assay.analysis.ordered import Ordered
+from assay.analysis.shelf import Column, Shelf
 
 LINEAR = "linear between ranks (numpy)"
 WEIGHTED = "first value whose share reaches q (weighted)"
+_AT_ONCE = 1 << 17  # numbers
 QUANTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 
 
@@ -30,20 +34,65 @@ def linear(quantity: str, values: Sequence[float] | Samples) -> list[Figure]:
     No sample is no number here, whatever the tool prints (several print 0).
     """
     array = np.asarray(values, dtype=np.float64)
-    n = len(array)
+    return _linear(quantity, array.mean() if len(array) else 0.0, np.sort(array))
+
+
+def linear_of_many(quantity: str, blocks: Iterable[Samples], shelf: Shelf) -> list[Figure]:
+    """The same of samples that are too many to hold."""
+    column = shelf.column("d")
+    ordered = Ordered(_through(blocks, column), shelf)
+    n = len(ordered)
+    return _linear(quantity, _pairwise_sum(column, 0, n) / n if n else 0.0, ordered)
+
+
+def _linear(quantity: str, mean: float, ordered: Samples | Ordered) -> list[Figure]:
+    n = len(ordered)
     if not n:
         return none_of(quantity, Absent("no sample"), percentile_rule=LINEAR)
-    found = [Figure(quantity=quantity, statistic="mean", value=float(array.mean()), n=n)]
-    marks = np.percentile(array, [100 * q for q in QUANTILES.values()])
+    found = [Figure(quantity=quantity, statistic="mean", value=float(mean), n=n)]
     found += [
-        Figure(quantity=quantity, statistic=name, value=float(v), n=n, percentile_rule=LINEAR)
-        for name, v in zip(QUANTILES, marks, strict=True)
+        Figure(
+            quantity=quantity,
+            statistic=name,
+            value=_between_ranks(ordered, q),
+            n=n,
+            percentile_rule=LINEAR,
+        )
+        for name, q in QUANTILES.items()
     ]
     return found
 
 
+def _between_ranks(ordered: Samples | Ordered, q: float) -> float:
+    """``numpy.percentile``'s value, rounded as there: from the nearer of the two ranks."""
+    place = (len(ordered) - 1) * (100 * q / 100)
+    low = math.floor(place)
+    before, after = float(ordered[low]), float(ordered[min(low + 1, len(ordered) - 1)])
+    share = place - low
+    step = after - before
+    return after - step * (1 - share) if share >= 0.5 else before + step * share
+
+
+def _through(blocks: Iterable[Samples], column: Column) -> Iterator[Samples]:
+    """Pass blocks on and put each into the column."""
+    for block in blocks:
+        column.extend(block)
+        yield block
+
+
+def _pairwise_sum(column: Column, start: int, stop: int) -> float:
+    """``numpy.sum`` of all, halved as numpy halves it down to what is read at once."""
+    n = stop - start
+    if n <= _AT_ONCE:
+        return float(np.add.reduce(column.read(start, stop)))
+    middle = start + n // 2 - n // 2 % 8
+    return _pairwise_sum(column, start, middle) + _pairwise_sum(column, middle, stop)
+
+
 def weighted(
-    quantity: str, values: Sequence[float], weights: Sequence[float] | None = None
+    quantity: str,
+    values: Sequence[float] | Samples,
+    weights: Sequence[float] | Samples | None = None,
 ) -> list[Figure]:
     """Mean and percentiles of a weighted distribution: the first value whose cumulated share reaches q.
 

@@ -6,20 +6,18 @@ success, also without a single token: its TTFT is then 0. Source: sglang 0.5.23,
 (``calculate_metrics``, ``async_request_openai_chat_completions``).
 """
 
-from collections.abc import Sequence
-
 from assay.analysis.absence import Absent
 from assay.analysis.compat.figures import Figure, rate
 from assay.analysis.compat.per_request import failures, latencies, peak_concurrency, throughputs
-from assay.analysis.compat.rows import Span, ToolRow, span_of
+from assay.analysis.compat.rows import Span, ToolRows, span_of
 
 
-def figures(rows: Sequence[ToolRow], span: Span | None = None) -> list[Figure]:
+def figures(rows: ToolRows, span: Span | None = None) -> list[Figure]:
     """Means and numpy percentiles over successes, rates over the benchmark; concurrency is busy time."""
-    good = [row for row in rows if row.ok]
+    good = rows.only(rows.ok)
     found = span or span_of(good)
     length = found if isinstance(found, Absent) else found.length_s
-    busy = rate("concurrency", sum(r.latency_s for r in good), length, n=len(good))
+    busy = rate("concurrency", sum(good.latency_s.tolist()), length, n=len(good))
     return [
         *latencies(good),
         *throughputs(good, span),

@@ -1,22 +1,21 @@
 """The public clients whose numbers are computed beside ours: a literal table, key to column."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.analysis.compat import aiperf, guidellm, seen, sglang_bench, vllm_bench
 from assay.analysis.compat.figures import Figure
-from assay.analysis.compat.rows import Span, ToolRow
-from assay.analysis.wire.attempt import Attempt
+from assay.analysis.compat.rows import Span, ToolRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One tool: how it is called, how it reads an attempt, and its formulas over all of them."""
+    """One tool: how it is called, how it reads attempts, and its formulas over all of them."""
 
     key: str
     title: str
-    read: Callable[[Attempt], ToolRow]
-    figures: Callable[[Sequence[ToolRow], Span | None], list[Figure]]
+    read: Callable[[seen.Recorded], ToolRows]
+    figures: Callable[[ToolRows, Span | None], list[Figure]]
 
 
 _COLUMNS = (

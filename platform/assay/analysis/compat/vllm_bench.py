@@ -6,16 +6,14 @@ event is a success, an error event inside it or not. Source: vllm 0.32.0, vllm/b
 (``calculate_metrics``) and vllm/benchmarks/lib/endpoint_request_func.py.
 """
 
-from collections.abc import Sequence
-
 from assay.analysis.compat.figures import Figure
 from assay.analysis.compat.per_request import failures, latencies, peak_concurrency, throughputs
-from assay.analysis.compat.rows import Span, ToolRow
+from assay.analysis.compat.rows import Span, ToolRows
 
 
-def figures(rows: Sequence[ToolRow], span: Span | None = None) -> list[Figure]:
+def figures(rows: ToolRows, span: Span | None = None) -> list[Figure]:
     """Means and numpy percentiles over successes, rates over the length of the benchmark."""
-    good = [row for row in rows if row.ok]
+    good = rows.only(rows.ok)
     return [
         *latencies(good),
         *throughputs(good, span),

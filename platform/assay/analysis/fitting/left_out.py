@@ -1,44 +1,46 @@
-"""What cells did that the fit had not seen: each fitted cell left out in turn, judged by the rest."""
+"""What cells did that the fit had not seen: each fitted cell left out in turn, judged by the rest.
 
+Few cells say little of how far the next one lies from them. So the distances between cells' middles are
+widened by Student's factor for their number, t(n - 1) sqrt(1 + 1 / n) over the normal quantile; the scatter
+inside a cell stays as it was seen.
+"""
+
+import importlib
 from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from assay.analysis.fitting.judging import PHASES, Judged
 from assay.analysis.step_spread import quantiles
 
-FEWEST_INSIDE = 2  # cells inside the others' range for their ratios to make the ranges
+ONE_SIDED = 0.95  # of the usual range of 90 %
 
 
 def spreads_of(left_out: Mapping[str, Sequence[Judged]]) -> dict[str, tuple[float, ...]]:
-    """Ratios of cells left out, by phase: of those inside the range of the others, if there are enough.
-
-    A cell at an end of the range is extrapolated once it is left out; a calibrated range is not about that.
-    """
+    """Quantiles of measured / predicted of cells left out, by phase, each cell with the same weight."""
     found = {}
     for phase in PHASES:
-        parts = {
-            cell: [j for j in part if j.step.shape.phase == phase]
-            for cell, part in left_out.items()
-        }
-        inner = [part for cell, part in parts.items() if part and _inside(cell, parts)]
-        chosen = inner if len(inner) >= FEWEST_INSIDE else [p for p in parts.values() if p]
-        found[phase] = quantiles([[j.ratio for j in part] for part in chosen])
+        cells = [
+            [j.ratio for j in part if j.step.shape.phase == phase] for part in left_out.values()
+        ]
+        found[phase] = quantiles(widened([cell for cell in cells if cell]))
     return found
 
 
-def _inside(cell: str, parts: Mapping[str, Sequence[Judged]]) -> bool:
-    """Whether every step of ``cell`` lies in the box that the other cells span."""
-    others = [_place(j) for name, part in parts.items() if name != cell for j in part]
-    if not others:
-        return False
-    own = [_place(j) for j in parts[cell]]
-    ends = [(min(axis), max(axis)) for axis in zip(*others, strict=True)]
-    return all(
-        low <= value <= high
-        for place in own
-        for value, (low, high) in zip(place, ends, strict=True)
-    )
+def widened(cells: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Ratios with their cells moved apart about the middle of all cells, on a log scale."""
+    if len(cells) < 2:
+        return [list(cell) for cell in cells]
+    logs = [np.log(np.asarray(cell, dtype=float)) for cell in cells]
+    middles = np.array([float(np.median(part)) for part in logs])
+    centre, factor = float(middles.mean()), _factor(len(cells))
+    return [
+        [float(v) for v in np.exp(part + (factor - 1) * (middle - centre))]
+        for part, middle in zip(logs, middles, strict=True)
+    ]
 
 
-def _place(one: Judged) -> tuple[int, int, int]:
-    shape = one.step.shape
-    return shape.batch, shape.new, shape.batch * shape.stored
+def _factor(cells: int) -> float:
+    stats = importlib.import_module("scipy.stats")
+    student = float(stats.t.ppf(ONE_SIDED, cells - 1))
+    return student * float(np.sqrt(1 + 1 / cells)) / float(stats.norm.ppf(ONE_SIDED))

@@ -4,8 +4,6 @@ All of them are differences in the client's own clock domain. What the client sa
 late: it is kept and counted, and no latency is taken from it.
 """
 
-import numpy as np
-
 from assay.analysis.absence import Absent
 from assay.analysis.metrics.rule import seconds
 from assay.analysis.quantities import NS_PER_S
@@ -88,13 +86,15 @@ def tpot_done(attempt: Attempt, record: ServerRecord | None) -> float | Absent:
 
 def chunk_gaps(attempt: Attempt, _: ServerRecord | None) -> list[float] | Absent:
     """Times between consecutive content events as they arrived. Chunks are no tokens."""
-    times = np.asarray(attempt.reply.chunk_times_ns, dtype=np.int64)
-    if attempt.gave_up_ns is not None:
-        times = times[times <= attempt.gave_up_ns]
-    if len(times) < 2:
-        return Absent(f"{len(times)} content event(s): there is no gap")
-    gaps: list[float] = (np.diff(times) / NS_PER_S).tolist()
+    gaps = attempt.content_gaps_s()
+    if not gaps:
+        return Absent(f"{_events_in_time(attempt)} content event(s): there is no gap")
     return gaps
+
+
+def _events_in_time(attempt: Attempt) -> int:
+    times, gave_up = attempt.reply.chunk_times_ns, attempt.gave_up_ns
+    return len(times) if gave_up is None else sum(t_ns <= gave_up for t_ns in times)
 
 
 def token_gaps(attempt: Attempt, record: ServerRecord | None) -> list[float] | Absent:

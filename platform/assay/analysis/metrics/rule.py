@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from assay.analysis.absence import Absent
 from assay.analysis.quantities import NS_PER_S
@@ -51,11 +52,16 @@ class Rule(Definition):
     compute: Compute
     samples: Samples | None = None
 
-    def value(self, attempt: Attempt, record: ServerRecord | None) -> float | Absent:
-        """The attempt's value; absent where the metric is none of its call type."""
-        if attempt.call_type not in self.call_types:
-            return Absent(f"no metric of calls of type {attempt.call_type}")
-        return self.compute(attempt, record)
+    def value(
+        self, attempt: Attempt, record: ServerRecord | None, *, kind: CallType
+    ) -> float | Absent:
+        """The attempt's value; absent where the metric is none of its call type, which is ``kind``."""
+        return self.compute(attempt, record) if kind in self.call_types else _not_of(kind)
+
+
+@cache
+def _not_of(kind: CallType) -> Absent:
+    return Absent(f"no metric of calls of type {kind}")
 
 
 def seconds(start_ns: int | None, end_ns: int | None, *, missing: str) -> float | Absent:

@@ -13,11 +13,12 @@ from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
 
 NO_RECORD = "no server record of this attempt"
+_NO_RECORD = Absent(NO_RECORD)
 
 
 def _between(record: ServerRecord | None, start: Fact, end: Fact) -> float | Absent:
     if record is None:
-        return Absent(NO_RECORD)
+        return _NO_RECORD
     return seconds(
         record.time_of(start),
         record.time_of(end),
@@ -33,7 +34,7 @@ def ttft_server(_: Attempt, record: ServerRecord | None) -> float | Absent:
 def e2e_server(_: Attempt, record: ServerRecord | None) -> float | Absent:
     """The server's end of the call (its last write, else its terminal state) minus enqueued."""
     if record is None:
-        return Absent(NO_RECORD)
+        return _NO_RECORD
     return seconds(
         record.time_of(Fact.queued),
         record.end_ns,
@@ -54,7 +55,7 @@ def prefill_server(_: Attempt, record: ServerRecord | None) -> float | Absent:
 def decode_server(_: Attempt, record: ServerRecord | None) -> float | Absent:
     """Last token minus first token."""
     if record is None:
-        return Absent(NO_RECORD)
+        return _NO_RECORD
     last = record.last_token
     return seconds(
         record.first_token_ns,

@@ -4,6 +4,8 @@ Framing is httptools' (llhttp): content-length, chunked, or until the connection
 (1xx) responses are passed over. Bytes after a complete response are counted as surplus, never parsed.
 """
 
+from collections.abc import Sequence
+
 import httptools
 
 from assay.analysis.wire.encoding import BodyDecoder
@@ -21,18 +23,22 @@ class ResponseParser:
         "_body",
         "_framed",
         "_parser",
+        "_whole",
         "complete",
         "decoder",
         "encoding",
         "headers",
+        "on_body",
         "problem",
         "status",
         "surplus_bytes",
     )
 
     def __init__(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
         self._body: list[bytes] = []
+        self._whole = 0  # pieces of the body when it was complete; others are of what came after it
+        self.on_body = self._body.append
+        self._parser = httptools.HttpResponseParser(self)
         self._framed = False
         self.headers: dict[str, str] = {}
         self.status: int | None = None
@@ -55,20 +61,56 @@ class ResponseParser:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
-            if not self.complete:
-                self.problem = f"HTTP framing: {error}"
-        pieces, self._body = self._body, []
+            self._broke(error)
+        pieces = self._body
+        if self.complete:
+            del pieces[self._whole :]
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
         return body if self.decoder is None else self.decoder.feed(body)
 
+    def feed_each(
+        self, times_ns: Sequence[int], reads: Sequence[bytes]
+    ) -> tuple[list[int], list[bytes], int]:
+        """What ``feed`` makes of each of these reads, as far as the body goes.
+
+        Times and body bytes of those that made any readable, and how many were fed. The head must be read,
+        and the body neither complete nor broken.
+        """
+        times: list[int] = []
+        bodies: list[bytes] = []
+        fed = 0
+        # The short way of ``feed``, for reads in the middle of a body that is sent as it is.
+        feed, pieces = self._parser.feed_data, self._body
+        while self.decoder is None and fed < len(reads):
+            try:
+                feed(reads[fed])
+            except httptools.HttpParserError as error:
+                self._broke(error)
+            if self.complete:
+                del pieces[self._whole :]
+            if pieces:
+                times.append(times_ns[fed])
+                bodies.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+                pieces.clear()
+            fed += 1
+            if self.complete or self.problem is not None:
+                break
+        return times, bodies, fed
+
+    def _broke(self, error: Exception) -> None:
+        if not self.complete:
+            self.problem = f"HTTP framing: {error}"
+
     def end(self) -> str | None:
-        """The body is over: what its content encoding could not be undone for, or None."""
+        """Nothing more comes: what the content encoding could not be undone for, or None."""
+        del self._parser, self.on_body  # which hold each other
         if self.decoder is None:
             return None
         self.decoder.end()
         return self.decoder.problem
 
-    # Names below are httptools' protocol.
+    # Names below, and ``on_body``, are httptools' protocol.
     def on_message_begin(self) -> None:
         if not self.complete:
             self.headers = {}
@@ -94,10 +136,7 @@ class ResponseParser:
         if self.encoding not in ("", "identity"):
             self.decoder = BodyDecoder(self.encoding)
 
-    def on_body(self, body: bytes) -> None:
-        if not self.complete:
-            self._body.append(body)
-
     def on_message_complete(self) -> None:
-        if self.status is not None:
+        if self.status is not None and not self.complete:
             self.complete = True
+            self._whole = len(self._body)

@@ -5,7 +5,9 @@ for each content event (a non-empty answer, reasoning, tool-call or refusal delt
 """
 
 from array import array
+from collections.abc import Callable
 
+from assay.analysis.wire.content import Payload
 from assay.analysis.wire.said import Said, ToolCall
 from assay.analysis.wire.scoring import Scored
 from assay.analysis.wire.token_counts import TokenCounts
@@ -71,6 +73,15 @@ class Reply:
         self.scored: Scored | None = None  # the answer of a call that produces no tokens
 
     @property
+    def content_events(self) -> int:
+        return len(self.chunk_times_ns)
+
+    @property
+    def counted_tokens(self) -> int | None:
+        """Tokens of all content events; None if those of one are not known."""
+        return self.chunk_tokens.total
+
+    @property
     def last_content_ns(self) -> int | None:
         return self.chunk_times_ns[-1] if self.chunk_times_ns else None
 
@@ -90,6 +101,10 @@ class Reply:
     @property
     def tool_calls(self) -> list[ToolCall]:
         return self._said.tool_calls()
+
+    def writer(self, payload: Payload) -> Callable[[str], object]:
+        """Where the words of payloads go that say what this one said, but for one text."""
+        return self._said.writer(payload)
 
     def choices(self) -> dict[int, str]:
         """Answer text by choice index."""

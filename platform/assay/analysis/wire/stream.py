@@ -5,10 +5,11 @@ reasoning, tool-call or refusal delta. Chunk boundaries are not token boundaries
 token ids, or from usage counts that grow with every content event, and are None otherwise.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from assay.analysis.wire import content
+from assay.analysis.wire.alike import Alike
 from assay.analysis.wire.content import Payload, error_payload
 from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
 from assay.analysis.wire.dialects.choices import ChoicesReader
@@ -16,32 +17,27 @@ from assay.analysis.wire.dialects.table import DIALECTS, PayloadReader, recognis
 from assay.analysis.wire.json_text import NotJson, is_json, read_json, whole_characters
 from assay.analysis.wire.reasoning_tags import TaggedReader
 from assay.analysis.wire.reply import Reply
+from assay.analysis.wire.runs import end_of_run, is_plain, run_of
 from assay.analysis.wire.scoring import read_scored
 from assay.analysis.wire.sse import EventStream, ServerSentEvent
-from assay.analysis.wire.template import DeltaTemplate, template_of
 from experiments.schema.workload import CallType
 
 _DONE = b"[DONE]"
 _SNIFF_SKIP = b"\xef\xbb\xbf \t\r\n"
 _WORDS_LIMIT = 500
-_ALONE = (content.ANSWER, content.REASONING)  # classes of a payload that may become a template
 
 
 class ReplyReader(Reply):
     """Reads one reply body: ``read`` per arrival, ``end`` only if it ended cleanly, then ``settle``."""
 
     __slots__ = (
+        "_alike",
         "_body",
         "_declared",
         "_events",
         "_head",
-        "_learned",
-        "_like",
-        "_like_count",
         "_reader",
-        "_template",
         "_undecided",
-        "_write",
     )
 
     def __init__(self, declared: Declared = NOTHING_DECLARED) -> None:
@@ -52,11 +48,7 @@ class ReplyReader(Reply):
         self._head = b""
         self._undecided: list[bytes] = []  # blanks before the first telling byte
         self._reader = self._tagged(ChoicesReader())  # until a dialect is declared or recognised
-        self._template: DeltaTemplate | None = None
-        self._like = content.PROTOCOL  # the classes of the template's payload
-        self._like_count = 0  # payloads that were read by the template
-        self._write: Callable[[str], object] = _nowhere
-        self._learned = 0
+        self._alike = Alike(self)
         if declared.dialect is not None:
             self._speak(declared.dialect, "declared")
 
@@ -64,23 +56,61 @@ class ReplyReader(Reply):
         """Take body bytes that arrived at ``t_ns``."""
         if not data:
             return
-        self.body_bytes += len(data)
-        self.last_read_ns = t_ns
-        if len(self._head) < _WORDS_LIMIT:
-            self._head += data[:_WORDS_LIMIT]
+        self._arrived(t_ns, data)
         events = self._events
         if events is not None:
-            if self._template is not None and not events.busy:
-                known = self._template.of_read(data)
+            template = self._alike.template
+            if template is not None and not events.busy:
+                known = template.of_read(data)
                 if known is not None:
-                    self._same_but(t_ns, *known)
+                    self._alike.take(t_ns, *known)
                     return
-            for event in events.feed(data):
+            done = 0
+            if not events.busy and is_plain(data):
+                done = self._alike.read_run(run_of([t_ns], [data]), self._raw_event)
+            for event in events.feed(data[done:]):
                 self._event(t_ns, event)
         elif self._body is not None:
             self._body.append(data)
         else:
             self._begin(t_ns, data)
+
+    def read_many(self, times_ns: Sequence[int], reads: Sequence[bytes]) -> None:
+        """Take consecutive reads, none of them empty: what ``read`` would take one by one."""
+        place = 0
+        while place < len(reads):
+            last = place + 1
+            if self._events is not None and not self._events.busy:
+                last = max(last, end_of_run(reads, place))
+            if last - place > 1:
+                self._read_plain(times_ns[place:last], reads[place:last])
+            else:
+                self.read(times_ns[place], reads[place])
+            place = last
+
+    def _read_plain(self, times_ns: Sequence[int], reads: Sequence[bytes]) -> None:
+        run = run_of(times_ns, reads)
+        done = self._alike.read_run(run, self._raw_event)
+        end = 0
+        for t_ns, data in zip(times_ns, reads, strict=True):
+            end += len(data)
+            if end <= done:
+                continue
+            rest = data[-(end - done) :]
+            # What the run did not take goes the way of single reads.
+            for event in self._events.feed(rest):  # type: ignore[union-attr]  # the stream has begun
+                self._event(t_ns, event)
+            done = end
+        self._arrived(times_ns[-1], run.data)
+
+    def _raw_event(self, t_ns: int, raw: bytes) -> None:
+        self._event(t_ns, ServerSentEvent(raw))
+
+    def _arrived(self, t_ns: int, data: bytes) -> None:
+        self.body_bytes += len(data)
+        self.last_read_ns = t_ns
+        if len(self._head) < _WORDS_LIMIT:
+            self._head += data[:_WORDS_LIMIT]
 
     def end(self) -> None:
         """The body ended cleanly: read a whole JSON reply, or an event that lacks its blank line.
@@ -108,7 +138,7 @@ class ReplyReader(Reply):
         """Nothing more comes: what was held back is said, and usage that was each chunk's own counts them."""
         if isinstance(self._reader, TaggedReader):
             self._said.take(self._reader.rest())
-        self._count_alike()
+        self._alike.settle()
         own = self._usage.per_chunk(len(self.chunk_times_ns))
         if own is not None and self.token_ids is None:
             self.chunk_tokens.replace_all(own)
@@ -141,10 +171,11 @@ class ReplyReader(Reply):
 
     def _event(self, t_ns: int, event: ServerSentEvent) -> None:
         raw = event.raw
-        if self._template is not None and event.type != "error":
-            known = self._template.of_event(raw)
+        template = self._alike.template
+        if template is not None and event.type != "error":
+            known = template.of_event(raw)
             if known is not None:
-                self._same_but(t_ns, *known)
+                self._alike.take(t_ns, *known)
                 return
         self.events += 1
         if len(raw) < 32 and raw.strip() == _DONE:
@@ -163,8 +194,7 @@ class ReplyReader(Reply):
         self._take(t_ns, payload)
         if not payload.classes & content.CONTENT and _has_choice(document):
             self.bare_choice_times_ns.append(t_ns)
-        if payload.classes in _ALONE:
-            self._learn(raw, payload)
+        self._alike.learn(raw, payload, stands_alone=self._reader.deltas_stand_alone)
 
     def _read_payload(self, document: Any) -> Payload:
         if not isinstance(document, dict):
@@ -180,45 +210,6 @@ class ReplyReader(Reply):
     def _tagged(self, reader: PayloadReader) -> PayloadReader:
         tags = self._declared.reasoning_tags
         return reader if tags is None else TaggedReader(reader, tags)
-
-    def _learn(self, raw: bytes, payload: Payload) -> None:
-        """Keep the payload as the template of those that follow, unless templates have seldom served."""
-        texts = payload.answer or payload.reasoning or {}
-        if (
-            not self._reader.deltas_stand_alone
-            or len(texts) != 1
-            or payload.usage is not None
-            or payload.prompt_token_ids is not None
-            or self._learned > 32 + self.events // 4
-        ):
-            return
-        self._learned += 1
-        made = template_of(raw, next(iter(texts.values())), payload.token_ids)
-        if made is not None:
-            self._count_alike()
-            self._template, self._like = made, payload.classes
-            self._write = self._said.writer(payload)
-
-    def _same_but(self, t_ns: int, text: str, ids: int | None) -> None:
-        """A payload like the template's, but for its text and ids.
-
-        That one was content before this one, so the first instants and the first count of ids are there.
-        """
-        self.events += 1
-        self._like_count += 1
-        self.chunk_times_ns.append(t_ns)
-        if ids is None:
-            self.chunk_tokens.append(None)
-        else:
-            self.token_ids += ids  # type: ignore[operator]  # the template's payload had ids
-            self.chunk_tokens.values.append(ids)
-        self._write(text)
-
-    def _count_alike(self) -> None:
-        if self._like_count:
-            counts = self.class_counts
-            counts[self._like] = counts.get(self._like, 0) + self._like_count
-            self._like_count = 0
 
     def _unreadable(self, t_ns: int, event: ServerSentEvent) -> None:
         if event.type == "error":
@@ -285,10 +276,6 @@ class ReplyReader(Reply):
     def _count(self, classes: int) -> None:
         counts = self.class_counts
         counts[classes] = counts.get(classes, 0) + 1
-
-
-def _nowhere(text: str) -> None:
-    """Takes the words of a template's payload while there is no template."""
 
 
 def _has_choice(document: Any) -> bool:

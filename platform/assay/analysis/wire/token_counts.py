@@ -16,12 +16,34 @@ class TokenCounts(Sequence["int | None"]):
         self.values = array("q")
         self.unknown = 0  # how many are None
 
+    @classmethod
+    def of(cls, values: "array[int]") -> "TokenCounts":
+        """Counts out of their compact form."""
+        made = cls()
+        made.values, made.unknown = values, values.count(_UNKNOWN)
+        return made
+
+    @property
+    def total(self) -> int | None:
+        """Tokens of all events; None if those of one are not known."""
+        return None if self.unknown else sum(self.values)
+
+    def as_list(self) -> list[int | None]:
+        if self.unknown == len(self.values):
+            return [None] * self.unknown
+        return list(self)
+
     def append(self, tokens: int | None) -> None:
         if tokens is None:
             self.unknown += 1
             self.values.append(_UNKNOWN)
         else:
             self.values.append(tokens)
+
+    def extend_unknown(self, events: int) -> None:
+        """So many events of which nothing tells the tokens."""
+        self.unknown += events
+        self.values.extend(array("q", [_UNKNOWN]) * events)
 
     def replace_all(self, values: "array[int]") -> None:
         """Other counts for the same events, all of them known."""

@@ -7,6 +7,7 @@ from assay.analysis.absence import Absent
 from assay.analysis.aggregates import Scope
 from assay.analysis.compat.column_aggregates import entry_of
 from assay.analysis.compat.figures import Figure
+from assay.analysis.compat.rows import in_columns
 from assay.analysis.compat.table import COLUMNS
 from assay.analysis.documents import Aggregate
 from assay.analysis.wire.attempt import Attempt, AttemptIds
@@ -93,7 +94,7 @@ def _computed(result: ForeignResult) -> Sequence[Figure]:
     column = COLUMNS.get(result.tool)
     if column is None or not result.calls:
         return ()
-    return column.figures([call.row for call in result.calls], result.span)
+    return column.figures(in_columns([call.row for call in result.calls]), result.span)
 
 
 def _known_or_reported(

@@ -7,22 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.compat.figures import LINEAR, Figure
+from assay.analysis.compat.figures import Figure
 from assay.analysis.compat.rows import Span, ToolRow
 from assay.analysis.quantities import NS_PER_S
 from assay.archive.foreign import fields
 from assay.archive.foreign.result import ForeignCall, ForeignResult
-from assay.archive.foreign.summary import figure, in_ms
+from assay.archive.foreign.summary import bench_summary, figure, told
 from assay.archive.foreign.vllm_bench import instants
 from runners.protocol.events import ClientState
 
 _LISTS = ("ttfts", "itls", "input_lens", "output_lens", "errors")
 _NAMES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2e_latency"}
-_RATES = {
-    "throughput.requests": "request_throughput",
-    "throughput.output_tokens": "output_throughput",
-    "throughput.total_tokens": "total_throughput",
-}
 _NO_LATENCY = "the file holds neither start times nor latencies of requests"
 
 
@@ -83,18 +78,9 @@ def _call(i: int, own: dict[str, Any]) -> ForeignCall:
 
 def _reported(document: dict[str, Any]) -> list[Figure]:
     n = fields.count(document.get("completed"), "completed") or 0
-    statistics = {"mean": "mean", "p50": "median", "p90": "p90", "p95": "p95", "p99": "p99"}
-    found = [
-        figure(quantity, statistic, in_ms(document.get(f"{key}_{name}_ms")), n=n, rule=LINEAR)
-        for quantity, name in _NAMES.items()
-        for statistic, key in statistics.items()
-    ]
-    found += [
-        figure(quantity, "rate", fields.number(document.get(key)), n=n)
-        for quantity, key in _RATES.items()
-    ]
-    found += [
+    own = [
         figure("concurrency", "mean", fields.number(document.get("concurrency")), n=n),
         figure("concurrency", "max", fields.number(document.get("max_concurrent_requests")), n=n),
     ]
-    return [f for f in found if f is not None]
+    summary = bench_summary(document, latencies=_NAMES, total_tokens="total_throughput")
+    return [*summary, *told(own)]

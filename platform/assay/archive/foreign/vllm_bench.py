@@ -4,22 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.compat.figures import LINEAR, Figure
+from assay.analysis.compat.figures import Figure
 from assay.analysis.compat.rows import Span, ToolRow
 from assay.analysis.quantities import NS_PER_S
 from assay.archive.foreign import fields
 from assay.archive.foreign.result import ForeignCall, ForeignResult
-from assay.archive.foreign.summary import figure, in_ms
+from assay.archive.foreign.summary import bench_summary, figure, told
 from runners.protocol.events import ClientState
 
 _LISTS = ("start_times", "ttfts", "itls", "input_lens", "output_lens", "errors")
 _NAMES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2el"}
-_STATISTICS = {"mean": "mean", "p50": "median", "p90": "p90", "p95": "p95", "p99": "p99"}
-_RATES = {
-    "throughput.requests": "request_throughput",
-    "throughput.output_tokens": "output_throughput",
-    "throughput.total_tokens": "total_token_throughput",
-}
 
 
 def recognises(document: Any) -> bool:
@@ -90,17 +84,9 @@ def instants(start_s: float, ttft_s: float, gaps_s: Any) -> Any:
 
 def _reported(document: dict[str, Any]) -> list[Figure]:
     n = fields.count(document.get("completed"), "completed") or 0
-    found = [
-        figure(quantity, statistic, in_ms(document.get(f"{key}_{name}_ms")), n=n, rule=LINEAR)
-        for quantity, name in _NAMES.items()
-        for statistic, key in _STATISTICS.items()
-    ]
-    found += [
-        figure(quantity, "rate", fields.number(document.get(key)), n=n)
-        for quantity, key in _RATES.items()
-    ]
-    found += [
+    own = [
         figure("concurrency", "max", fields.number(document.get("max_concurrent_requests")), n=n),
         figure("failed", "count", fields.number(document.get("failed")), n=n),
     ]
-    return [f for f in found if f is not None]
+    summary = bench_summary(document, latencies=_NAMES, total_tokens="total_token_throughput")
+    return [*summary, *told(own)]

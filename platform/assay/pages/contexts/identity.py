@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from assay.pages import words
 from assay.pages.contexts.artifact import ArtifactTable, artifact_table
+from assay.pages.contexts.engine_paths import EnginePaths, engine_paths
 from assay.pages.contexts.head import RunHead
 from runners.protocol.documents import IDENTITY_ITEMS, Evidence, IdentityItem, Pointer
 
@@ -52,19 +53,21 @@ class IdentityPage:
     artifact: ArtifactTable | None
     items: list[ItemRow]
     missing: list[str]
+    engine: EnginePaths | None
 
 
 def identity_page(head: RunHead) -> IdentityPage:
     document = head.folder.identity() if head.folder else None
     if document is None:
         found = head.run.artifact.document if head.run.artifact else None
-        return IdentityPage(artifact=artifact_table(found), items=[], missing=[])
+        return IdentityPage(artifact=artifact_table(found), items=[], missing=[], engine=None)
     by_name = {item["item"]: item for item in document["run"]}
     rows = [_row(by_name.get(name) or _never_stated(name), head) for name in IDENTITY_ITEMS]
     return IdentityPage(
         artifact=artifact_table(document["artifact"]),
         items=rows,
         missing=[row.label for row in rows if not row.complete],
+        engine=engine_paths(head, document["run"]),
     )
 
 

@@ -7,6 +7,7 @@ from assay.analysis.residual.state_columns import StateColumns
 from assay.ledger.models import Residual
 from assay.pages.contexts.head import RunHead
 from assay.pages.residual_line import ResidualLine
+from assay.pages.under_roofs import MeasuredRoofline, measured_roofline
 from runners.protocol.documents import Parameter
 
 
@@ -22,6 +23,7 @@ class ResidualsPage:
     inside: int
     compared: int
     state: list[StateColumns]
+    roofline: MeasuredRoofline | None
 
     @property
     def measured_others(self) -> int:
@@ -79,4 +81,5 @@ def residuals_page(head: RunHead) -> ResidualsPage:
         inside=sum(bool(line.inside) for line in compared),
         compared=len(compared),
         state=_state(head),
+        roofline=measured_roofline(head.spec, document["parameters"], lines) if document else None,
     )

@@ -9,6 +9,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from assay.pages.charts.measured_roofline import measured_roofline
+from assay.pages.charts.residual_waterfall import explained, residual_waterfall
 from assay.pages.charts.residuals import dumbbells
 from assay.pages.charts.timeline import timeline
 from assay.pages.contexts.evidence import evidence_page
@@ -96,7 +98,16 @@ def latency(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 def residuals(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     head = run_head(run_id, "run-residuals")
     page = residuals_page(head)
-    return _page(request, "residuals", head, page, figure=dumbbells([*page.times, *page.others]))
+    roofline = page.roofline
+    return _page(
+        request,
+        "residuals",
+        head,
+        page,
+        figure=dumbbells([*page.times, *page.others]),
+        waterfall=residual_waterfall(page.times) if explained(page.times) else None,
+        roofline=measured_roofline(roofline) if roofline else None,
+    )
 
 
 @require_safe

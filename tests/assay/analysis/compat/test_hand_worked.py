@@ -1,13 +1,17 @@
 """Each tool's reading of one recorded stream, worked by hand: the same bytes, four different numbers."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from assay.analysis.absence import Absent
 from assay.analysis.aggregates import Scope
 from assay.analysis.compat.column_aggregates import of_recorded
 from assay.analysis.compat.figures import linear, weighted
+from assay.analysis.compat.rows import in_columns
 from assay.analysis.compat.table import COLUMNS
 from assay.analysis.documents import Aggregate
+from assay.analysis.kept import KeptAttempts
 from assay.analysis.metrics.compat_rules import COMPAT_RULES
 from assay.analysis.wire.attempt import Attempt
 from tests.assay.analysis.streams import DONE, attempts, delta, event, read, row, usage
@@ -42,8 +46,8 @@ def reply(name: str, slow: float) -> list[dict[str, object]]:
     ]
 
 
-def four() -> list[Attempt]:
-    return attempts(
+def four() -> Sequence[Attempt]:
+    return kept(
         *reply("a", 1),
         *reply("b", 2),
         row("sent", 0, "c"),
@@ -54,6 +58,10 @@ def four() -> list[Attempt]:
         read(30, event({"error": {"message": "boom"}}), "d"),
         row("closed", 40, "d", status=200),
     )
+
+
+def kept(*rows: dict[str, object]) -> Sequence[Attempt]:
+    return KeptAttempts.of(attempts(*rows))
 
 
 def found(rule: str, statistic: str) -> Aggregate:
@@ -155,7 +163,7 @@ def test_a_percentile_of_too_few_samples_stands_but_says_so() -> None:
 
 def test_what_has_no_wire_has_no_column() -> None:
     assert of_recorded([], SCOPE) == []
-    assert of_recorded(attempts(row("sent", 0), row("error", 1, detail="connect: x")), SCOPE) == []
+    assert of_recorded(kept(row("sent", 0), row("error", 1, detail="connect: x")), SCOPE) == []
 
 
 def test_the_two_percentile_rules_differ() -> None:
@@ -170,7 +178,7 @@ def test_the_two_percentile_rules_differ() -> None:
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=lambda c: c.key)
 def test_no_request_is_no_number(column) -> None:  # type: ignore[no-untyped-def]
-    figures = column.figures([], None)
+    figures = column.figures(in_columns([]), None)
 
     assert {f.value for f in figures if f.quantity == "failed"} == {0}
     assert all(isinstance(f.value, Absent) for f in figures if f.quantity != "failed")

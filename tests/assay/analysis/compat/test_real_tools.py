@@ -6,6 +6,7 @@ import pytest
 
 from assay.analysis.absence import Absent
 from assay.analysis.compat.figures import Figure
+from assay.analysis.compat.rows import in_columns
 from assay.analysis.compat.table import COLUMNS
 from assay.archive.foreign.table import read_result
 from tests.assay.archive.foreign.results import FILES, sglang_rows
@@ -27,7 +28,7 @@ def summary_and_own(tool: str) -> tuple[Sequence[Figure], dict[tuple[str, str], 
     rows, span = [call.row for call in result.calls], result.span
     if tool == "sglang_bench":
         rows, span = list(sglang_rows()[0]), sglang_rows()[1]
-    own = COLUMNS[tool].figures(rows, span)
+    own = COLUMNS[tool].figures(in_columns(rows), span)
     return result.reported, {(f.quantity, f.statistic): f for f in own}
 
 

@@ -90,7 +90,7 @@ def reading(
     reader = WorkloadReader(workload_facts(spec, plan, sent, origin_ns=0))
     for attempt in seen:
         reader.take(attempt)
-    ledger = task_ledger(seen, contract, level="E1", planned=reader.planned_tasks())
+    ledger = list(task_ledger(seen, contract, level="E1", planned=reader.planned_tasks()))
     tasks, found = reader.read(seen, ledger, contract)
     assert found is not None
     return tasks, found

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay.analysis.wire import stream
+from assay.analysis.wire import alike
 from assay.analysis.wire.attempt import Attempt
 from assay.analysis.wire.template import template_of
 from tests.fuzz.wire_invariants import answers, read
@@ -100,5 +100,5 @@ def test_the_quick_way_and_the_full_way_agree(chunks: list[bytes]) -> None:
 
 def _without_templates(chunks: list[bytes]) -> Attempt:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stream, "template_of", lambda raw, text, ids: None)
+        patch.setattr(alike, "template_of", lambda raw, text, ids: None)
         return read(chunks)

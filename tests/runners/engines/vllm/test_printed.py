@@ -90,7 +90,6 @@ def test_a_step_began_its_own_duration_before_it_was_printed(tmp_path: Path) -> 
     assert (row["kv_used"], row["kv_total"]) == (1, 363)
 
 
-@pytest.mark.req("8.10")
 def test_blocks_of_an_ended_request_are_free_once_no_block_is_in_use(tmp_path: Path) -> None:
     found = printed(
         tmp_path,

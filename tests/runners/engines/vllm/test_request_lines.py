@@ -19,7 +19,6 @@ def said(message: str) -> list[tuple[str, str, object]]:
     return [(e.value, request, value.get("reason")) for e, request, value in events_of(line)]
 
 
-@pytest.mark.req("7.02")
 def test_two_aborts_of_the_burst_are_two_cancelled_requests_and_the_rest_is_queued() -> None:
     found = recorded("requests_burst.log")
 

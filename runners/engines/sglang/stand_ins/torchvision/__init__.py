@@ -1,7 +1,7 @@
-"""An empty stand-in: no build of torchvision fits torch's CPU build here, and text models need none of it."""
+"""A stand-in: no build of torchvision fits torch's CPU build here, and a text model needs none of it."""
 
-import sys
+from assay_stand_in import stand_in
 
-sys.stderr.write(
-    "assay: torchvision is an empty stand-in; this is not a supported configuration of SGLang\n"
-)
+__version__ = "0.0.0"  # below whatever a version is asked for
+
+stand_in(__name__)

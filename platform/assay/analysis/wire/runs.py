@@ -1,0 +1,39 @@
+"""Consecutive reads of a stream as one run of whole events, each with the time of the read that held it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+
+_MOST_BYTES = 1 << 16
+_BEGIN, _END = b"data: ", b"\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Bytes of whole events. ``times_ns`` has an entry for every block that an empty line ends."""
+
+    data: bytes
+    times_ns: Sequence[int]
+
+
+def is_plain(data: bytes) -> bool:
+    """Whether these bytes begin with an event of data and end with the end of one, by LF alone."""
+    return data.startswith(_BEGIN) and data.endswith(_END) and b"\r" not in data
+
+
+def run_of(times_ns: Sequence[int], reads: Sequence[bytes]) -> Run:
+    """Plain reads, one after the other."""
+    data = b"".join(reads)
+    if data.count(_END) == len(reads):  # each has one at least
+        return Run(data, times_ns)
+    blocks = (read.count(_END) for read in reads)
+    return Run(data, list(chain.from_iterable(map(repeat, times_ns, blocks))))
+
+
+def end_of_run(reads: Sequence[bytes], start: int) -> int:
+    """Up to which read they are plain, some 64 KiB at most; ``start`` if the first one is not."""
+    place, size = start, 0
+    while place < len(reads) and size < _MOST_BYTES and is_plain(reads[place]):
+        size += len(reads[place])
+        place += 1
+    return place
