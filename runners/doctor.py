@@ -74,7 +74,7 @@ def _artifact(artifact: dict[str, Any]) -> Check:
     try:
         found = locate(artifact["source"], str(artifact["revision"]), roots=(artifacts_folder(),))
     except RunnerError as error:
-        return _check(name, error.finding, is_needed=artifact["parent"] is None)
+        return _check(name, error.finding, is_needed=artifact.get("parent") is None)
     absent = [f["path"] for f in artifact["files"] if not (found.base / f["path"]).is_file()]
     if absent:
         seen = f"not in {found.base}: {', '.join(absent)}"

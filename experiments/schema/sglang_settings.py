@@ -9,12 +9,12 @@ from experiments.schema.roles import key_field, variable_field
 class SchedulePolicy(StrEnum):
     fcfs = "fcfs"
     lpm = "lpm"  # longest prefix match
-    dfs_weight = "dfs-weight"
+    dfs_weight = "dfs_weight"
     random = "random"
     lof = "lof"
     priority = "priority"
     hrrn = "hrrn"
-    shortest_prefill_first = "shortest-prefill-first"
+    shortest_prefill_first = "shortest_prefill_first"
 
 
 class SglangGraphs(StrEnum):

@@ -11,8 +11,8 @@ from experiments.schema.roles import key_field, variable_field
 
 
 class CapacityPolicy(StrEnum):
-    guaranteed_no_evict = "GUARANTEED_NO_EVICT"
-    max_utilization = "MAX_UTILIZATION"  # requests may be paused when blocks run out
+    guaranteed_no_evict = "guaranteed_no_evict"
+    max_utilization = "max_utilization"  # requests may be paused when blocks run out
 
 
 @dataclass

@@ -15,7 +15,7 @@ from runners.protocol import host
 
 Take = Callable[[patterns.Pattern, float], None]  # the pattern, and its weight in the group's time
 GROUPS = ("model", "stream", "gemm", "launch")
-ROWS = (1, 2, 4, 8, 16, 32, 64, 256)
+ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 256)
 REDUCED_ROWS = (1, 8, 256)  # for the second dtype
 CACHE_BYTES = 64 * 2**20
 BEYOND_CACHES = 2.5  # times the last cache level

@@ -182,7 +182,7 @@ def test_one_word_is_refused_as_a_precision(word: str) -> None:
         ("load@other=closed", "Leave out the @package part"),
         ("load.concurrency", "allowed: key=value"),
         ("load.concurrency=1,2", "Add -m"),
-        ("engine.settings.port=80", "engine.settings.max_request_s). See experiments/schema"),
+        ("engine.settings.port=80", "engine.settings.max_request_s"),
         ("study.notes=a=b", "study.notes: study.notes=a=b (allowed: key=value). Quote a value"),
         ("study.notes=ü", "Quote a value with signs of its own"),
         ("artifact.config.h_kv=~", "artifact.config.h_kv: artifact.config.h_kv=~ (allowed: key=v"),

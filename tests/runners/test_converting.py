@@ -21,7 +21,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_the_shipped_conversion_gives_the_declared_bytes_and_the_plans_own_tokens(home: Path) -> None:
+def test_the_shipped_conversion_gives_the_declared_bytes_and_the_plans_own_tokens(
+    home: Path,
+) -> None:
     made = converting.convert(NAME)
 
     assert made == home / "artifacts" / "smollm2-135m-instruct-bf16"

@@ -93,7 +93,7 @@ def reading_map(wire_bytes: int, *, processors: int | None = None) -> Iterator[M
 def _in_order(
     pool: ProcessPoolExecutor, orders: Iterable[Order], *, ahead: int
 ) -> Iterator[BatchRead]:
-    """Results in the order asked, with at most ``ahead`` batches on the way."""
+    """Results in the order asked, with at most ``ahead`` batches on the way; then the workers go."""
     waiting: deque[Future[BatchRead]] = deque()
     for order in orders:
         waiting.append(pool.submit(read_batch, order))
@@ -101,3 +101,4 @@ def _in_order(
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
+    pool.shutdown()

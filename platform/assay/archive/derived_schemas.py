@@ -162,9 +162,9 @@ ITERATIONS_SCHEMA = pa.schema(
 )
 # What is written for each attempt, and how many rows of it make a row group. A reading is looked up alone.
 BY_ATTEMPT: dict[str, tuple[pa.Schema, int]] = {
-    ATTEMPTS: (ATTEMPTS_BEFORE_TASKS, 16_384),
+    ATTEMPTS: (ATTEMPTS_BEFORE_TASKS, 2_048),
     READINGS: (READINGS_SCHEMA, 256),
-    LEDGER_ROWS: (LEDGERS_SCHEMA, 65_536),
-    CHECKS: (CHECKS_SCHEMA, 65_536),
-    TIMELINE: (TIMELINE_SCHEMA, 65_536),
+    LEDGER_ROWS: (LEDGERS_SCHEMA, 8_192),
+    CHECKS: (CHECKS_SCHEMA, 8_192),
+    TIMELINE: (TIMELINE_SCHEMA, 8_192),
 }

@@ -18,6 +18,7 @@ from assay.cli.exits import FAILED, INTERRUPTED, REFUSED, complain
 VERBS: dict[str, tuple[str, str]] = {
     "run": ("assay.cli.run", "run a study here, now"),
     "load": ("assay.cli.load", "a quick look at any endpoint: the load client on its own"),
+    "repeat": ("assay.cli.repeat", "a finished run's declaration again, compared token by token"),
     "search": ("assay.cli.search", "the highest load that meets an SLO"),
     "submit": ("assay.cli.submit", "queue a study for a worker"),
     "cancel": ("assay.cli.cancel", "end a queued or running run"),
@@ -35,6 +36,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "assay.cli.engines",
         "environments of engine versions: install, list, check, remove",
     ),
+    "versions": ("assay.cli.versions", "what was read of engine versions, and what runs showed"),
     "artifact": ("assay.cli.artifact", "make an artifact that is derived from another"),
     "doctor": ("assay.cli.doctor", "what works here, what is missing, how to get it"),
     "up": ("assay.cli.up", "dashboard, worker and scheduler together"),

@@ -21,7 +21,6 @@ _VALUES: Mapping[str, str] = {
     "max_total_tokens": "--max-total-tokens",
     "max_prefill_tokens": "--max-prefill-tokens",
     "max_queued_requests": "--max-queued-requests",
-    "schedule_policy": "--schedule-policy",
     "schedule_conservativeness": "--schedule-conservativeness",
     "chunked_prefill_size": "--chunked-prefill-size",
     "page_size": "--page-size",
@@ -54,6 +53,7 @@ _GRAPHS: Mapping[str, str] = {
     "decode_graphs": "--cuda-graph-backend-decode",
     "prefill_graphs": "--cuda-graph-backend-prefill",
 }
+_POLICY = "--schedule-policy"
 _GRAPH_SIZES = "--cuda-graph-bs-decode"
 _PARALLEL: Mapping[str, str] = {
     "tensor": "--tp-size",
@@ -104,6 +104,7 @@ def _settings(settings: SglangSettings) -> Iterator[str]:
     for name, flag in _VALUES.items():
         if (value := getattr(settings, name)) is not None:
             yield from (flag, str(value))
+    yield from (_POLICY, settings.schedule_policy.replace("_", "-"))
     for name, (stands_at, flag) in _SWITCHES.items():
         if getattr(settings, name) is stands_at:
             yield flag
@@ -126,7 +127,7 @@ def _names(arguments: Iterable[str]) -> Iterator[str]:
 
 def _not_free(flags: Mapping[str, str]) -> Iterator[Finding]:
     taken = {
-        *(*_VALUES.values(), *_GRAPHS.values(), *_PARALLEL.values(), *_OWN, _GRAPH_SIZES),
+        *(*_VALUES.values(), *_GRAPHS.values(), *_PARALLEL.values(), *_OWN, _GRAPH_SIZES, _POLICY),
         *(flag for _, flag in _SWITCHES.values()),
         *(flag[0] for flag in _EVIDENCE),
     }

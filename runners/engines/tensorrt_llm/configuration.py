@@ -34,12 +34,12 @@ _KEYS: Mapping[str, str] = {
     "kv_max_tokens": "kv_cache_config.max_tokens",
     "tokens_per_block": "kv_cache_config.tokens_per_block",
     "prefix_cache": "kv_cache_config.enable_block_reuse",
-    "capacity_policy": "scheduler_config.capacity_scheduler_policy",
     "attention_backend": "attn_backend",
     "moe_backend": "moe_config.backend",
     "sampler_type": "sampler_type",
     "stream_interval": "stream_interval",
 }
+_POLICY = "scheduler_config.capacity_scheduler_policy"
 # What makes the engine say what it did.
 _EVIDENCE: Mapping[str, Any] = {
     "print_iter_log": True,
@@ -95,6 +95,7 @@ def _entries(settings: TensorrtLlmSettings) -> Iterator[tuple[str, Any]]:
     for name, path in _KEYS.items():
         if (value := getattr(settings, name)) is not None:
             yield path, value
+    yield _POLICY, settings.capacity_policy.upper()
     yield "disable_overlap_scheduler", not settings.overlap
     yield "cuda_graph_config", _graphs(settings)
     if settings.speculative_config is not None:
@@ -118,7 +119,7 @@ def _taken(settings: TensorrtLlmSettings) -> Iterator[Finding]:
     keys = {
         *_KEYS.values(),
         *_EVIDENCE,
-        *("disable_overlap_scheduler", "cuda_graph_config", "speculative_config"),
+        *(_POLICY, "disable_overlap_scheduler", "cuda_graph_config", "speculative_config"),
     }
     behind = [("flags", n) for n in settings.flags if f"--{n}" in flags]
     behind += [

@@ -124,3 +124,14 @@ def test_versions_the_wrong_way_round_are_refused_with_what_is_allowed(somebody:
 @pytest.mark.parametrize("url", ["/engines/abacus", "/engines/abacus/1.0..2.0"])
 def test_an_unknown_engine_is_not_found(url: str, somebody: Client) -> None:
     assert somebody.get(url).status_code == 404
+
+
+@pytest.mark.req("7.01", "6.18", "5.21")
+def test_an_engines_page_shows_responsibilities_interfaces_and_modes_by_version(
+    somebody: Client,
+) -> None:
+    text = plain(page(somebody, reverse("engine", args=["vllm"])))
+
+    assert "scheduler Scheduler vllm.v1.core.sched.scheduler" in text
+    assert "what survives a restart unknown: not evidenced" in text
+    assert "Enabled by VLLM_BATCH_INVARIANT=1 Status not evidenced" in text

@@ -22,6 +22,8 @@ from runners.protocol.documents import IDENTITY_ITEMS
 from runners.protocol.events import EvidenceStrength
 from tests.runners.engines.openai_endpoint import declared
 from tests.runners.engines.replay import declared as replayed
+from tests.runners.engines.sglang import declared as sglang
+from tests.runners.engines.tensorrt_llm import declared as tensorrt_llm
 from tests.runners.engines.torch.launched import spec
 from tests.runners.engines.vllm import declared as vllm
 
@@ -30,6 +32,8 @@ HEAVY = ("torch", "transformers", "vllm", "sglang", "tensorrt_llm")
 SPECS: Mapping[str, Any] = {
     "openai_endpoint": declared.spec,
     "replay": replayed.spec,
+    "sglang": sglang.spec,
+    "tensorrt_llm": tensorrt_llm.spec,
     "torch": spec,
     "vllm": vllm.spec,
 }
@@ -45,7 +49,8 @@ def _environments(
     """Engines with an environment of their own find it installed."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("ASSAY_HOME", str(home))
-    vllm.install(home)
+    for engine in (sglang, tensorrt_llm, vllm):
+        engine.install(home)
 
 
 def adapter_of(key: str) -> EngineAdapter:

@@ -80,6 +80,20 @@ def test_a_note_without_a_digest_leaves_the_gap(installed: Path, note: str) -> N
     assert len(locate(SOURCE, "unused", roots=[]).gaps) == 1
 
 
+def test_a_relative_folder_is_looked_for_below_each_allowed_root(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    (second / "made").mkdir(parents=True)
+    (second / "made" / "a.txt").write_bytes(b"1")
+    source = {"kind": "folder", "path": "made"}
+    revision = folder_revision(second / "made")
+
+    found = locate(source, revision, roots=[first, second])
+
+    assert found.base == second / "made"
+    with pytest.raises(Refused, match="below an allowed root"):
+        locate({**source, "path": "../second/made"}, revision, roots=[first])
+
+
 def test_the_hash_of_a_folder_is_over_its_sorted_file_list(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "two.txt").write_bytes(b"2")

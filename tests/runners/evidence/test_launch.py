@@ -79,6 +79,26 @@ def test_an_engine_that_is_not_the_pinned_one_is_refused(
         asyncio.run(launch.read_back_version(base_url=base_url, path=path, pin="3.0"))
 
 
+class Silent:
+    """An engine that has nothing more to say."""
+
+    def last_words(self, count: int = 12) -> list[str]:
+        return ["EngineDeadError"]
+
+
+def test_an_engine_whose_inside_died_is_not_healthy_when_the_last_request_is_over(
+    base_url: str,
+) -> None:
+    gone = f"http://127.0.0.1:{free_port(None)}"
+
+    asyncio.run(launch.check_answers(Silent(), base_url=base_url, path="/version"))  # type: ignore[arg-type]
+
+    for url, path in ((base_url, "/broken"), (gone, "/version")):
+        with pytest.raises(RunFailed, match="no longer healthy after the last request") as failed:
+            asyncio.run(launch.check_answers(Silent(), base_url=url, path=path))  # type: ignore[arg-type]
+        assert "EngineDeadError" in failed.value.finding.seen
+
+
 def test_nobody_listening_is_an_error_in_words_and_no_status() -> None:
     reply = endpoint.ask(f"http://127.0.0.1:{free_port(None)}", "/health", timeout_s=2)
 

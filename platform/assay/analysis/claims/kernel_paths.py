@@ -133,7 +133,7 @@ def _state(
     if seen is None:
         return None, "neither log nor trace of this run names it"
     if wanted is not None:
-        return PathState.fallback, f"the engine wanted another and said why not: {wanted}"
+        return PathState.fallback, f"in the engine's own words it did not take, or lacked: {wanted}"
     if asked is None:
         return PathState.by_default, "nothing was asked for, and the run names it"
     if asked.casefold() == seen.casefold():

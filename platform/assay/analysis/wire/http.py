@@ -10,6 +10,8 @@ import httptools
 
 from assay.analysis.wire.encoding import BodyDecoder
 
+_NOBODYS = httptools.HttpResponseParser(object())
+
 
 class ResponseParser:
     """A push parser for one response.
@@ -104,7 +106,7 @@ class ResponseParser:
 
     def end(self) -> str | None:
         """Nothing more comes: what the content encoding could not be undone for, or None."""
-        del self._parser, self.on_body  # which hold each other
+        self._parser = _NOBODYS  # one's own holds this object: a circle
         if self.decoder is None:
             return None
         self.decoder.end()

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from assay.analysis.claims.cache_key import CacheKey, cache_key
 from assay.analysis.claims.cold_start import ColdStart, cold_start
 from assay.analysis.claims.dispatch import (
     Dispatch,
@@ -35,6 +36,7 @@ class EnginePaths:
     shapes: list[Dispatch]
     shares: dict[Outcome, float]
     shapes_problem: str
+    cache: CacheKey
     notes: VersionNotesDocument | None
     used: list[SwitchNote]
 
@@ -56,6 +58,7 @@ def engine_paths(head: RunHead, items: Sequence[IdentityItem]) -> EnginePaths | 
         shapes=shapes,
         shares=outcome_shares(shapes),
         shapes_problem=problem,
+        cache=cache_key(head.spec),
         notes=notes,
         used=[switch for switch in notes["switches"] if switch["used"]] if notes else [],
     )

@@ -13,6 +13,9 @@ from assay.archive.paths import Home
 from assay.ledger.models import Run
 from assay.pages.contexts.version_records import RecordView, views
 from experiments.changes import catalogue
+from experiments.changes.components import ComponentMap, component_map
+from experiments.changes.determinism import DeterministicMode, deterministic_modes
+from experiments.changes.interfaces import InterfaceRecord, interfaces
 from experiments.changes.record import VersionRecord
 from experiments.errors import Refusal
 from runners import catalogue as adapters
@@ -39,6 +42,9 @@ class EnginePage:
     records: list[RecordView]
     dumps: list[Dump]
     versions: list[str]
+    components: ComponentMap | None
+    interfaces: tuple[InterfaceRecord, ...]
+    modes: tuple[DeterministicMode, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +81,9 @@ def engine_page(key: str) -> EnginePage:
         records=views(row.records),
         dumps=found,
         versions=_versions(row, found),
+        components=component_map(key),
+        interfaces=interfaces(key),
+        modes=deterministic_modes(key),
     )
 
 

@@ -1,4 +1,4 @@
-"""An SGLang declaration of the shipped groups, and an environment as an installation leaves it, without files."""
+"""An SGLang declaration of the shipped groups, and an environment as an installation leaves it, fileless."""
 
 import json
 from pathlib import Path

@@ -14,9 +14,7 @@ from tests.runners.engines.sglang.declared import FIXTURES, spec
 # Of the recording: a request's received_time (monotonic) and its request_received_ts (wall) differ by this.
 OFFSET_NS = 1_795_975_736_968_513_000
 ANCHORS = [
-    Anchor(
-        wall_ns=OFFSET_NS + at * 10**9, monotonic_ns=at * 10**9, boottime_ns=0, spread_ns=2_000
-    )
+    Anchor(wall_ns=OFFSET_NS + at * 10**9, monotonic_ns=at * 10**9, boottime_ns=0, spread_ns=2_000)
     for at in range(3300, 3600)
 ]
 DOMAIN = "boot/ns/monotonic"
@@ -46,17 +44,14 @@ def printed(
     )
 
 
-def evidence(folder: Path, text: str, **changed: Any) -> EvidenceContext:
+def evidence(folder: Path, text: str, *, document: dict[str, Any] | None = None) -> EvidenceContext:
     (folder / "engine.log").write_text(text)
     return EvidenceContext(
-        **{
-            "spec": spec(),
-            "bundle": folder,
-            "base_url": "http://127.0.0.1:1",
-            "server_info": server_info(),
-            "version": "0.5.23",
-        }
-        | changed
+        spec=document or spec(),
+        bundle=folder,
+        base_url="http://127.0.0.1:1",
+        server_info=server_info(),
+        version="0.5.23",
     )
 
 
@@ -67,7 +62,13 @@ def write_trace(folder: Path, *, attention: int | None = None) -> Path:
     """
     summary = json.loads((FIXTURES / "profiler" / "trace_summary.json").read_bytes())
     steps = [
-        {"ph": "X", "cat": "user_annotation", "name": s["name"], "ts": s["ts_us"], "dur": s["dur_us"]}
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": s["name"],
+            "ts": s["ts_us"],
+            "dur": s["dur_us"],
+        }
         for s in summary["steps"]
     ]
     events = list(steps)
@@ -78,7 +79,7 @@ def write_trace(folder: Path, *, attention: int | None = None) -> Path:
         for call in range(calls):
             at = steps[call % len(steps)]["ts"] + 1
             events.append({"ph": "X", "cat": "cpu_op", "name": op["name"], "ts": at, "dur": 1})
-    path = folder / "trace" / summary["file"]
+    path = folder / "trace" / str(summary["file"])
     path.parent.mkdir(parents=True)
     document = {"traceEvents": events, "distributedInfo": {"world_size": 1}}
     path.write_bytes(gzip.compress(json.dumps(document).encode()))

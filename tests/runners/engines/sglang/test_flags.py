@@ -1,4 +1,4 @@
-"""Settings become flags of the installed version; what it does not take is refused with the nearest it takes."""
+"""Settings become flags of the installed version; what it does not take is refused with the nearest."""
 
 from typing import Any
 
@@ -21,12 +21,18 @@ def value(arguments: list[str], flag: str) -> str:
 
 
 def test_typed_settings_are_flags_with_their_values() -> None:
-    found = study(context_length=1024, attention_backend="fa3", decode_graphs="full")
+    found = study(
+        context_length=1024,
+        attention_backend="fa3",
+        schedule_policy="dfs_weight",
+        decode_graphs="full",
+    )
 
     assert value(found, "--context-length") == "1024"
     assert value(found, "--attention-backend") == "fa3"
     assert value(found, "--cuda-graph-backend-decode") == "full"
     assert value(found, "--random-seed") == "0"
+    assert value(found, "--schedule-policy") == "dfs-weight"
 
 
 def test_what_is_left_to_the_engine_is_no_flag() -> None:
@@ -102,7 +108,8 @@ def test_a_typed_setting_whose_flag_was_removed_is_refused_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["port", "context-length", "enable-metrics", "disable-radix-cache", "disable-cuda-graph"]
+    "name",
+    ["port", "context-length", "enable-metrics", "disable-radix-cache", "disable-cuda-graph"],
 )
 def test_a_flag_with_a_setting_of_its_own_is_not_set_behind_its_back(name: str) -> None:
     with pytest.raises(Refused, match="has a setting of its own, or is set by Assay"):
@@ -112,7 +119,9 @@ def test_a_flag_with_a_setting_of_its_own_is_not_set_behind_its_back(name: str) 
 def test_evidence_is_asked_for_and_no_text_is_written_to_the_log() -> None:
     found = of_evidence(dump())
 
-    assert {"--enable-metrics", "--enable-request-time-stats-logging", "--log-requests"} <= set(found)
+    assert {"--enable-metrics", "--enable-request-time-stats-logging", "--log-requests"} <= set(
+        found
+    )
     assert value(found, "--log-requests-level") == "1"  # 2 and 3 print prompts and answers
     assert value(found, "--decode-log-interval") == "1"
     assert value(found, "--sampling-defaults") == "openai"
