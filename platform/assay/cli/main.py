@@ -18,9 +18,9 @@ from assay.cli.exits import FAILED, INTERRUPTED, REFUSED, complain
 VERBS: dict[str, tuple[str, str]] = {
     "run": ("assay.cli.run", "run a study here, now"),
     "load": ("assay.cli.load", "a quick look at any endpoint: the load client on its own"),
-    "repeat": ("assay.cli.repeat", "a finished run's declaration again, compared token by token"),
     "search": ("assay.cli.search", "the highest load that meets an SLO"),
     "submit": ("assay.cli.submit", "queue a study for a worker"),
+    "repeat": ("assay.cli.repeat", "a finished run's declaration again, compared token by token"),
     "cancel": ("assay.cli.cancel", "end a queued or running run"),
     "show": ("assay.cli.show", "what came out of a run"),
     "ledgers": ("assay.cli.ledgers", "the four ledgers of a run at one instant"),

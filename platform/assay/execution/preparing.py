@@ -30,6 +30,7 @@ class Prepared:
     estimated_bytes: int
     interrupted: bool
     log_tail: str
+    warnings: tuple[Finding, ...] = ()  # switches in use that the pinned version changed
 
 
 def context(
@@ -85,6 +86,7 @@ def prepare(
         estimated_bytes=int(answer.get("estimated_bytes") or 0),
         interrupted=ended.interrupted,
         log_tail=ended.log_tail,
+        warnings=tuple(finding(w) for w in answer.get("warnings", [])),
     )
 
 

@@ -89,6 +89,8 @@ class _Work:
         )
         if prepared.exit_code != 0 or self.should_stop():
             return self._not_launched(prepared)
+        for warning in prepared.warnings:
+            self._say("prepare", f"warning: {warning}")
         note = registering.register_predictions(
             self.claim,
             prepared,

@@ -1,4 +1,4 @@
-"""On a run's identity page: its start by source, its paths by state, its shapes, and what was known before."""
+"""A run's identity page: its start by source, its paths by state, its shapes, what was known before."""
 
 import json
 import re
