@@ -30,7 +30,9 @@ PACKAGES = "packages.json"
 HOST = "host.json"  # facts and readings of the machine
 SERVER_INFO = "server_info.json"  # the engine's own echo of its configuration, as it came
 ENGINE_LOG_TIMES = "engine_log_times.jsonl"  # {"offset", "t_ns"}: when the byte at offset was read
-VERSION_NOTES = "version_notes.json"  # what was known of the pinned version's switches before the run
+VERSION_NOTES = (
+    "version_notes.json"  # what was known of the pinned version's switches before the run
+)
 KEEPER = "keeper.jsonl"  # processes seen, signals, exits, what was released
 REDACTIONS = "redactions.json"  # every replaced secret: file, place and rule
 ERROR = "error.json"

@@ -61,7 +61,7 @@ def test_other_bytes_than_the_declared_ones_never_appear(
 
     monkeypatch.setitem(converting._RECIPES, converting.GGUF_TO_BF16, other)  # type: ignore[arg-type]
 
-    with pytest.raises(Refused, match="Use the tools that artifact.parent.tools names"):
+    with pytest.raises(Refused, match=r"Use the tools that artifact\.parent\.tools names"):
         converting.convert(NAME)
 
     assert list(artifacts_folder().iterdir()) == []

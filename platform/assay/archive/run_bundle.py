@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from assay.analysis import percentiles
 from assay.analysis.attempt_parts import RunFacts
 from assay.analysis.documents import RunReading
 from assay.analysis.gaps import gap
@@ -155,6 +156,7 @@ def _orders(run: _Run, workload: WorkloadReader) -> Iterator[Order]:
             prefill=_prefill(names, engine.iterations) if asked else None,
             workload=workload.of_requests(requests),
         )
+    percentiles.prepare()  # while the last batches are read
 
 
 def _prefill(names: list[str], iterations: IterationLog) -> Mapping[str, PrefillSeen]:

@@ -9,14 +9,13 @@ NUMA, quota, faults counters of the kernel over the measured phase
 began in it. It is evidence in time, not of cause: that takes an intervention.
 """
 
+import importlib
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean, median
 from typing import Any
-
-from scipy.stats import spearmanr
 
 from assay.analysis.events import Fact
 from assay.analysis.observed import ObservedStep
@@ -163,7 +162,8 @@ def _coincidence(grown: Sequence[Growth], steps: Iterable[ObservedStep]) -> dict
     means = [mean(durations[number]) for number in sorted(durations)]
     if len(amounts) < FEWEST_INTERVALS or len(set(amounts)) == 1 or len(set(means)) == 1:
         return None
-    found = spearmanr(amounts, means)
+    # Loaded where it is asked: it takes most of a second, and most readings have no such counter.
+    found = importlib.import_module("scipy.stats").spearmanr(amounts, means)
     return {
         "spearman": float(found.statistic),
         "p_value": float(found.pvalue),

@@ -13,10 +13,10 @@ import rfc8785
 
 from assay.analysis.absence import Absent
 from assay.analysis.errors import AnalysisError
-from assay.analysis.perfmodel.reading.artifact import read_artifact_config
 from assay.analysis.perfmodel.operators import SequenceStep, total_useful_flops
 from assay.analysis.perfmodel.precision import plain
 from assay.analysis.perfmodel.quantization.weight_formats import uniform
+from assay.analysis.perfmodel.reading.artifact import read_artifact_config
 from assay.analysis.perfmodel.structure import Structure
 from assay.analysis.perfmodel.work import step_operators
 

@@ -63,7 +63,7 @@ def say(package: str) -> None:
 
 
 def stand_in(package: str) -> None:
-    """Called by the package's own ``__init__``."""
+    """Called by the module that stands in, as it is imported."""
     say(package)
     sys.modules[package].__class__ = _Module
     sys.meta_path.append(_Finder(package))
