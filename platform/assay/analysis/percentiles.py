@@ -70,7 +70,7 @@ def samples_needed(q: float) -> int:
 
 def _binomial_quantile(share: float, n: int, q: float) -> int:
     """The smallest k with P(B <= k) >= ``share``, B ~ Binomial(n, q)."""
-    k = max(0, math.ceil(_special().bdtrik(share, n, q)))
+    k: int = max(0, math.ceil(_special().bdtrik(share, n, q)))
     is_below = k > 0 and _special().bdtr(k - 1, n, q) >= share
     return k - 1 if is_below else k
 
