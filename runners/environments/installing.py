@@ -68,7 +68,7 @@ def _build(folder: Path, pin: EnginePin, lock: Lock, tell: Tell) -> None:
     _run([sys.executable, "-m", "venv", "--without-pip", str(folder)], "a venv", timeout_s=300)
     python = str(folder / "bin" / "python")
     tell(f"{pin.name}: installing {len(lock.distributions)} distributions from {lock.path.name}")
-    pip = [sys.executable, "-m", "pip", "--python", python]  # ours: none lies in the environment
+    pip = [sys.executable, "-m", "pip", "--python", python]  # ours: what lies there is the lock's
     command = [*pip, "install", "--quiet", "--no-deps", "--no-compile"]
     only_wheels = ["--only-binary", ":all:", "--disable-pip-version-check"]
     _run(
