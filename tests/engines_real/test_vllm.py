@@ -18,6 +18,7 @@ from tests.engines_real.home import Run
 pytestmark = [pytest.mark.engine_env, pytest.mark.timeout(1500)]
 LAYERS = 30
 SIX = tuple(f"load-000{n}" for n in range(1, 7))
+LEFT = ("load-0002", "load-0004")
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,10 @@ def test_the_iteration_lane_holds_every_prompt_token_that_the_engine_counted(six
     scrapes = [row["body"] for row in six.table("scrapes.parquet") if row["status"] == 200]
     before, after = (read(scrapes[at], Quantity.prompt_tokens)["all"] for at in (0, -1))
 
-    assert sum(step["prefill_tokens"] for step in steps) == after - before
+    # A request that its client leaves while its prompt runs is in the lane; vLLM's counter leaves it out.
+    left = [row["input_tokens"] for row in six.table("plan.parquet") if row["request_id"] in LEFT]
+    beyond = sum(step["prefill_tokens"] for step in steps) - (after - before)
+    assert beyond in {0, left[0], left[1], sum(left)}
     load = [step for step in steps if step["segment"] == "load"]
     assert max(step["batch"] for step in load) == 2  # max_num_seqs
     assert {step["segment"] for step in steps} == {
