@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from runners.engines.vllm.scrape_map import Quantity, read
+from runners.engines.series import Quantity, read
+from runners.engines.vllm.scrape_map import SERIES
 from runners.environments import records
 from tests.engines_real import home
 from tests.engines_real.home import Run
@@ -95,7 +96,7 @@ def test_the_four_ledgers_of_six_requests(six: Run) -> None:
 
 def test_the_engines_log_counts_two_aborts_and_its_finish_counter_none(six: Run) -> None:
     scrapes = [row["body"] for row in six.table("scrapes.parquet") if row["status"] == 200]
-    before, after = (read(scrapes[at], Quantity.finish_reasons) for at in (0, -1))
+    before, after = (read(scrapes[at], SERIES[Quantity.finish_reasons]) for at in (0, -1))
     cancelled = [r for r in six.lines("engine_events.jsonl") if r["event"] == "cancelled"]
 
     assert len(cancelled) == 2
@@ -108,7 +109,7 @@ def test_the_engines_log_counts_two_aborts_and_its_finish_counter_none(six: Run)
 def test_the_iteration_lane_holds_every_prompt_token_that_the_engine_counted(six: Run) -> None:
     steps = six.derived("iterations.parquet")
     scrapes = [row["body"] for row in six.table("scrapes.parquet") if row["status"] == 200]
-    before, after = (read(scrapes[at], Quantity.prompt_tokens)["all"] for at in (0, -1))
+    before, after = (read(scrapes[at], SERIES[Quantity.prompt_tokens])["all"] for at in (0, -1))
 
     # A request that its client leaves while its prompt runs is in the lane; vLLM's counter leaves it out.
     left = [row["input_tokens"] for row in six.table("plan.parquet") if row["request_id"] in LEFT]

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from experiments.checks.replay import FASTEST, SLOWEST
 from runners.protocol.errors import Finding, Refused
-
-FASTEST, SLOWEST = 1000.0, 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

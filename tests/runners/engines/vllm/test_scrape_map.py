@@ -2,7 +2,8 @@
 
 import pytest
 
-from runners.engines.vllm.scrape_map import SERIES, Quantity, read
+from runners.engines.series import Quantity, read
+from runners.engines.vllm.scrape_map import SERIES
 from tests.runners.engines.vllm.declared import FIXTURES
 
 BEFORE = (FIXTURES / "metrics_before.prom").read_text()
@@ -10,14 +11,14 @@ AFTER = (FIXTURES / "metrics_after.prom").read_text()
 
 
 def grown(quantity: Quantity) -> dict[str, float]:
-    before, after = read(BEFORE, quantity), read(AFTER, quantity)
+    before, after = read(BEFORE, SERIES[quantity]), read(AFTER, SERIES[quantity])
     return {part: value - before.get(part, 0) for part, value in after.items()}
 
 
 def test_every_quantity_is_mapped_or_said_to_be_in_no_series() -> None:
     assert set(SERIES) == set(Quantity)
     assert [q for q, series in SERIES.items() if series is None] == [Quantity.aborts]
-    assert all(read(AFTER, q) for q, series in SERIES.items() if series is not None)
+    assert all(read(AFTER, series) for series in SERIES.values() if series is not None)
 
 
 @pytest.mark.req("8.04")
@@ -47,8 +48,8 @@ def test_two_histograms_have_two_populations() -> None:
 
 def test_an_idle_engine_runs_and_holds_nothing() -> None:
     for quantity in (Quantity.running, Quantity.waiting, Quantity.kv_use):
-        assert read(AFTER, quantity) == {"all": 0.0}
+        assert read(AFTER, SERIES[quantity]) == {"all": 0.0}
 
 
 def test_a_series_that_is_not_there_reads_as_nothing() -> None:
-    assert read("", Quantity.running) == {}
+    assert read("", SERIES[Quantity.running]) == {}
