@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from runners.protocol.arrow_memory import load_arrow_that_keeps_its_memory
 from runners.protocol.errors import RunnerError
 
 INTERRUPTED = 130
@@ -102,6 +103,7 @@ def _prepare(arguments: argparse.Namespace) -> int:
 
 
 def _execute(arguments: argparse.Namespace) -> int:
+    load_arrow_that_keeps_its_memory()
     session = importlib.import_module("runners.session")
     result = session.execute(
         arguments.out, watched=arguments.watch, calibrations=arguments.calibrations
@@ -111,11 +113,13 @@ def _execute(arguments: argparse.Namespace) -> int:
 
 
 def _perform(arguments: argparse.Namespace) -> int:
+    load_arrow_that_keeps_its_memory()
     importlib.import_module("runners.prepare").prepare(arguments.request, arguments.out)
     return _execute(arguments)
 
 
 def _drive_shard(arguments: argparse.Namespace) -> int:
+    load_arrow_that_keeps_its_memory()
     return int(importlib.import_module("runners.shard").main(arguments.config))
 
 

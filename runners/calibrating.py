@@ -22,7 +22,7 @@ async def calibrate_client(
     """``client_error.self_calibration`` of ``clocks.json``, at the concurrency of this run's plan."""
     if not record.spec["evidence"]["calibrate_client"]:
         return {"absent": "evidence.calibrate_client is false"}
-    streams = streams_at_once(pq.read_table(workspace.bundle / layout.PLAN).to_pylist())
+    streams = streams_at_once(pq.ParquetFile(workspace.bundle / layout.PLAN).read().to_pylist())
     record.tell("launch", f"the load client alone, {streams} streams at once")
     cores = record.spec["device"]["placement"]["engine_cores"]
     try:

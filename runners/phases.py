@@ -52,8 +52,8 @@ class Phases:
         self._spec = record.spec
         self._base_url = base_url
         self._addresses = addresses
-        self._rows = _by_segment(pq.read_table(self._bundle / layout.PLAN).to_pylist())
-        prompts = pq.read_table(self._bundle / layout.PROMPTS).to_pylist()
+        self._rows = _by_segment(pq.ParquetFile(self._bundle / layout.PLAN).read().to_pylist())
+        prompts = pq.ParquetFile(self._bundle / layout.PROMPTS).read().to_pylist()
         self._prompts = {row["prompt_ref"]: row for row in prompts}
         self.total = sum(map(len, self._rows.values()))
         self._done = self._shown = 0

@@ -3,7 +3,7 @@
 ASSAY_HOME          where state lives (default: ``var/`` of the checkout)
 ASSAY_DATABASE_URL  postgresql://user@host:port/name; unset means SQLite below ASSAY_HOME
 ASSAY_REDIS_URL     redis://host:port/0; unset means a filesystem broker below ASSAY_HOME
-ASSAY_HOSTS         comma-separated host names; unset means loopback only, signed in as the local user
+ASSAY_HOSTS         comma-separated host names; unset means loopback only, signed in by a printed link
 ASSAY_SECRET_KEY    required when ASSAY_HOSTS is set
 ASSAY_PLAIN_HTTP    1: served without TLS on a trusted network; cookies are then not marked secure
 ASSAY_BEHIND_PROXY  1: a proxy of yours terminates TLS and sets X-Forwarded-Proto
@@ -81,7 +81,7 @@ ALLOWED_HOSTS = LOOPBACK_HOSTS if EMBEDDED else HOSTS
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-MODEL_APPS = ("ledger", "versions", "execution")
+MODEL_APPS = ("accounts", "ledger", "versions", "execution")
 INSTALLED_APPS = [
     *(f"assay.{app}" for app in MODEL_APPS),
     "assay.pages",
@@ -103,6 +103,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "assay.pages.middleware.require_login",
+    "assay.pages.middleware.GuardObjects",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]

@@ -31,8 +31,9 @@ class PackageEnvironment(TypedDict):
 
 def of_client() -> PackageEnvironment:
     """The environment that this process runs in."""
-    pairs = [(d.metadata["Name"], d.version) for d in importlib.metadata.distributions()]
-    return _environment("client", sys.executable, platform.python_version(), dict(pairs))
+    found = dict(map(_name_and_version, importlib.metadata.distributions()))
+    found.pop("", None)  # the remains of a package: no name, nothing installed
+    return _environment("client", sys.executable, platform.python_version(), found)
 
 
 def of_engine(command: list[str], environment: Mapping[str, str]) -> PackageEnvironment:
@@ -54,6 +55,15 @@ def of_engine(command: list[str], environment: Mapping[str, str]) -> PackageEnvi
         except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
             return _unknown(interpreter, f"asking the interpreter failed: {error}")
     return _unknown(interpreter, "the engine's command is no Python interpreter")
+
+
+def _name_and_version(distribution: importlib.metadata.Distribution) -> tuple[str, str]:
+    """From the head of the metadata. To parse all of it as a message takes twenty times as long."""
+    head = (distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or "").split(
+        "\n\n", 1
+    )[0]
+    fields = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
+    return fields.get("Name", ""), fields.get("Version", "")
 
 
 def _same(first: str, second: str) -> bool:

@@ -29,7 +29,6 @@ class Attempt:
         "end",
         "ended_ns",
         "first_byte_ns",
-        "first_byte_timer",
         "is_final",
         "kept",
         "last_read_ns",
@@ -83,7 +82,6 @@ class Attempt:
         self.connection: Any = None
         self.opening: asyncio.Task[None] | None = None
         self.timers: list[asyncio.TimerHandle] = []
-        self.first_byte_timer: asyncio.TimerHandle | None = None
 
     def as_row(self) -> tuple[Any, ...]:
         """The row of ``tables.ATTEMPTS``, in its column order."""

@@ -15,9 +15,10 @@ from typing import Any
 from runners.load import open_files
 from runners.load.attempt import Attempt
 from runners.load.connection import Connection
-from runners.load.limits import Timeouts, Wait
+from runners.load.limits import Timeouts
 from runners.load.recorder import Recorder
 from runners.load.requests import Target
+from runners.load.waits import Waits
 from runners.protocol.errors import EnvironmentLacks, Finding
 from runners.protocol.events import WireKind
 
@@ -49,7 +50,7 @@ class LoadClient:
         self.record_read = recorder.read
         self._record_attempt = recorder.attempt
         self.own_faults: list[str] = []
-        self._timeouts = timeouts
+        self._waits = Waits(timeouts)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._addresses = list(addresses)
         self._tls: ssl.SSLContext | None = None
@@ -99,8 +100,8 @@ class LoadClient:
         """Send on an idle connection at once, or open one. ``on_end`` is called once, later."""
         attempt.created_ns = _now()
         self._owners[attempt] = on_end
-        if self._timeouts.total_s is not None:
-            self._arm(attempt, self._timeouts.total_s, Wait.total)
+        if self._waits.shortest_s is not None:
+            self._later(attempt, self._waits.shortest_s, self._look, None)
         while self._idle:
             connection = self._idle.pop()
             if connection.is_usable():
@@ -109,8 +110,6 @@ class LoadClient:
         assert self._loop is not None, "open() comes first"
         attempt.connect_start_ns = _now()
         self._record_attempt(attempt.as_row())
-        if self._timeouts.connect_s is not None:
-            self._arm(attempt, self._timeouts.connect_s, Wait.connect)
         attempt.opening = self._loop.create_task(self._connect(attempt))
         self._opening.add(attempt.opening)
         attempt.opening.add_done_callback(self._opened)
@@ -153,18 +152,9 @@ class LoadClient:
 
     def was_sent(self, attempt: Attempt) -> None:
         self._record_attempt(attempt.as_row())
-        if self._timeouts.first_byte_s is not None:
-            timer = self._arm(attempt, self._timeouts.first_byte_s, Wait.first_byte)
-            attempt.first_byte_timer = timer
         after_ns = attempt.request.row["cancel_after_ns"]
         if after_ns is not None:
             self._later(attempt, after_ns / 1e9, self.cancel, f"after_s: {after_ns / 1e9:g}")
-
-    def had_first_byte(self, attempt: Attempt) -> None:
-        if attempt.first_byte_timer is not None:
-            attempt.first_byte_timer.cancel()
-        if self._timeouts.between_reads_s is not None:
-            self._later(attempt, self._timeouts.between_reads_s, self._look_for_read, None)
 
     def end(self, attempt: Attempt, kind: WireKind | None, detail: str | None, t_ns: int) -> None:
         """The one place where an attempt becomes final; whatever comes later changes nothing."""
@@ -174,7 +164,7 @@ class LoadClient:
         for timer in attempt.timers:
             timer.cancel()
         attempt.timers.clear()
-        attempt.first_byte_timer = attempt.connection = attempt.opening = None
+        attempt.connection = attempt.opening = None
         if kind is not None:
             attempt.end, attempt.detail, attempt.ended_ns = kind.value, detail, t_ns
         self._record_attempt(attempt.as_row())
@@ -219,28 +209,18 @@ class LoadClient:
         if not task.cancelled():
             task.result()  # a fault of ours comes out here, in the loop's handler, and not never
 
-    def _arm(self, attempt: Attempt, seconds: float, wait: Wait) -> asyncio.TimerHandle:
-        return self._later(attempt, seconds, self._run_out, wait)
-
-    def _run_out(self, attempt: Attempt, wait: Wait) -> None:
-        if wait is Wait.connect and attempt.connected_ns is not None:
-            return
-        self._give_up(attempt, WireKind.timeout, wait.value)
-
-    def _look_for_read(self, attempt: Attempt, _: None) -> None:
-        """One timer an attempt, set again for what is left: a read costs the hot path one stamp, no timer."""
-        limit_s = self._timeouts.between_reads_s
-        assert limit_s is not None
-        left_s = limit_s - (_now() - attempt.last_read_ns) / 1e9
-        if left_s <= 0:
-            self._give_up(attempt, WireKind.timeout, Wait.between_reads.value)
+    def _look(self, attempt: Attempt, _: None) -> None:
+        """Give up if a wait has run out, else look again when the next could."""
+        now_ns = _now()
+        end_ns, wait = self._waits.next(attempt, now_ns)
+        if end_ns <= now_ns:
+            self._give_up(attempt, WireKind.timeout, wait.value)
         else:
-            self._later(attempt, left_s, self._look_for_read, None)
+            self._later(attempt, (end_ns - now_ns) / 1e9, self._look, None)
 
     def _later(
         self, attempt: Attempt, seconds: float, call: Callable[[Attempt, Any], None], argument: Any
-    ) -> asyncio.TimerHandle:
+    ) -> None:
         assert self._loop is not None, "open() comes first"
         timer = self._loop.call_later(seconds + _TIMER_STEP_S, call, attempt, argument)
         attempt.timers.append(timer)
-        return timer

@@ -71,8 +71,10 @@ class Tally:
         self.ends[attempt.end] += 1
         sent_ns = attempt.sent_ns
         if sent_ns is not None:
-            self.first_sent_ns = min(self.first_sent_ns or sent_ns, sent_ns)
-            self.last_sent_ns = max(self.last_sent_ns or sent_ns, sent_ns)
+            if self.first_sent_ns is None or sent_ns < self.first_sent_ns:
+                self.first_sent_ns = sent_ns
+            if self.last_sent_ns is None or sent_ns > self.last_sent_ns:
+                self.last_sent_ns = sent_ns
         if attempt.due_ns is not None and attempt.created_ns is not None:
             self.send_lag.add(
                 send_lag_ns(

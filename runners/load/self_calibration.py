@@ -169,10 +169,10 @@ class _Cost:
 def _errors(folder: Path) -> stamps.ClientErrors:
     seal_attempts(folder / "segments", folder)
     seal_wire(folder / "segments", folder)
-    sent = pq.read_table(folder / "attempts.parquet", columns=["attempt_id", "sent_ns"])
+    sent = pq.ParquetFile(folder / "attempts.parquet").read(columns=["attempt_id", "sent_ns"])
     reads: dict[str, list[tuple[int, bytes]]] = defaultdict(list)
     for path in sorted((folder / "wire").glob("*.parquet")):
-        for row in pq.read_table(path).to_pylist():
+        for row in pq.ParquetFile(path).read().to_pylist():
             reads[row["attempt_id"]].append((row["t_ns"], row["data"]))
     known = {r["attempt_id"]: r["sent_ns"] for r in sent.to_pylist() if r["sent_ns"] is not None}
     return stamps.compare(reads, known)

@@ -45,10 +45,10 @@ class StopRules:
         """After a request reached its end, retries included."""
         self._ended += 1
         self._errors += is_error(end, status)
-        seen = f"{self._errors} of {self._ended} ended requests failed"
         if self._max_errors is not None and self._errors > self._max_errors:
             return Stop(
-                reason=StopReason.max_errors, seen=f"{seen}, more than {self._max_errors} allowed"
+                reason=StopReason.max_errors,
+                seen=f"{self._failed()}, more than {self._max_errors} allowed",
             )
         share = self._errors / self._ended
         if (
@@ -58,9 +58,12 @@ class StopRules:
         ):
             return Stop(
                 reason=StopReason.max_error_share,
-                seen=f"{seen}: {share:.1%}, more than {self._max_share:.1%} allowed",
+                seen=f"{self._failed()}: {share:.1%}, more than {self._max_share:.1%} allowed",
             )
         return None
+
+    def _failed(self) -> str:
+        return f"{self._errors} of {self._ended} ended requests failed"
 
     def tick(self, now_ns: int, *, due: int) -> Stop | None:
         """A look at an open loop: ``due`` requests have come due by now."""

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ class Site:
     home: Path
     url: str
     ids: dict[str, str] = field(default_factory=dict)
+    session: str = ""  # the cookie of whoever sits at this machine
 
     def demo(self, *arguments: str) -> str:
         return python(self.home, "-m", "tests.assay.pages.demo", *arguments)
@@ -78,10 +80,24 @@ def serving(home: Path, ids: dict[str, str] | None = None) -> Iterator[Site]:
         )
     try:
         _await(f"http://127.0.0.1:{port}/healthz", server, log)
-        yield Site(home=home, url=f"http://127.0.0.1:{port}", ids=ids or {})
+        url = f"http://127.0.0.1:{port}"
+        yield Site(home=home, url=url, ids=ids or {}, session=_signed_in(printed_link(home, port)))
     finally:
         server.terminate()
         server.wait(20)
+
+
+def printed_link(home: Path, port: int) -> str:
+    """What ``assay signin`` prints: a link that works once."""
+    said = python(home, "-m", "assay.cli.main", "signin", "--port", str(port))
+    return said.split()[-1]
+
+
+def _signed_in(link: str) -> str:
+    jar = CookieJar()
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+    opener.open(link, timeout=20).close()
+    return next(str(c.value) for c in jar if c.name == "sessionid")
 
 
 def made_up(home: Path) -> dict[str, str]:
@@ -121,6 +137,7 @@ class Watched:
 
 
 def watch(context: BrowserContext, site: Site) -> Watched:
+    context.add_cookies([{"name": "sessionid", "value": site.session, "url": site.url}])
     page = context.new_page()
     watched = Watched(page=page, site=site)
 

@@ -40,6 +40,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "artifact": ("assay.cli.artifact", "make an artifact that is derived from another"),
     "doctor": ("assay.cli.doctor", "what works here, what is missing, how to get it"),
     "up": ("assay.cli.up", "dashboard, worker and scheduler together"),
+    "signin": ("assay.cli.signin", "a link that signs you in to the dashboard here"),
     "worker": ("assay.cli.worker", "a worker alone"),
     "beat": ("assay.cli.beat", "the scheduler alone"),
     "web": ("assay.cli.web", "the dashboard alone"),

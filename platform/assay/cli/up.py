@@ -10,6 +10,7 @@ from assay.cli import web
 from assay.cli.database import open_or_complain
 from assay.cli.exits import DONE, FAILED, LACKING, complain
 from assay.cli.interrupts import stop_on_signals
+from assay.cli.sign_in_link import print_link
 
 QUIET = ("--loglevel", "WARNING")  # a poll every few seconds is not worth a line each
 HELP = "Start everything, embedded: http://127.0.0.1:8000. Ctrl-C ends all of it."
@@ -50,7 +51,7 @@ def _supervise(arguments: argparse.Namespace, stopped: threading.Event) -> int:
         Child(name="worker", command=assay_command("worker", *QUIET), log=logs / "worker.log"),
         Child(name="beat", command=assay_command("beat", *QUIET), log=logs / "beat.log"),
     ]
-    _tell(f"dashboard  http://{arguments.host}:{arguments.port}/")
+    print_link(arguments.host, arguments.port)
     _tell(f"state      {settings.HOME}")
     _tell(f"logs       {logs}")
     _tell("Ctrl-C ends dashboard, worker and scheduler")

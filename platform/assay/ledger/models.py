@@ -5,6 +5,7 @@ Per-attempt rows stay in Parquet beside the bundle. No prompt, answer or log tex
 
 from django.db import models
 
+from assay.accounts.models import MAIN_PROJECT, Project
 from runners.protocol.events import RunState
 
 
@@ -23,6 +24,9 @@ class Study(models.Model):
     """One submission of one declaration: all its runs share the question."""
 
     id = models.UUIDField(primary_key=True)  # UUIDv7
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="studies", default=MAIN_PROJECT
+    )
     name = models.CharField(max_length=200, db_index=True)
     title = models.CharField(max_length=300, blank=True)
     question = models.TextField(blank=True)

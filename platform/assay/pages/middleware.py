@@ -1,24 +1,29 @@
-"""Who may look, and what a page may load.
+"""Who may look and act, and what a page may load.
 
-Embedded (no ASSAY_HOSTS): a request from this machine is the local user's, without a password; anything that
-came through a proxy is not from this machine. For a team: everybody signs in.
+Everybody signs in: by name and password, or, without ASSAY_HOSTS, by the one-time link that ``assay up``
+prints on the machine itself. What an address names (a run, a study, ...) is looked up here, so that no view
+can forget to ask: what somebody may not see does not exist for them, and a change needs the right to make it.
 """
 
 from collections.abc import Callable
-from functools import partial
-from ipaddress import ip_address
+from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext as _
+
+from assay.accounts.access import Access
+from assay.accounts.models import Action
+from assay.pages.objects import LOOKUPS
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
 
-LOCAL_USER = "local"
 OPEN_PATHS = ("/login/", "/healthz")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+API = "/api/"  # signs in by token and answers in its own words
 # Plotly draws with inline styles; scripts come from our own files only, and nothing is evaluated.
 POLICY = "; ".join(
     [
@@ -46,11 +51,8 @@ def content_security_policy(get_response: Respond) -> Respond:
 
 def require_login(get_response: Respond) -> Respond:
     def respond(request: HttpRequest) -> HttpResponseBase:
-        if request.path.startswith((settings.STATIC_URL, *OPEN_PATHS)):
-            return get_response(request)
-        if settings.EMBEDDED and is_from_this_machine(request):
-            # A lazy object: most pages never ask who is looking, so they pay no query for it.
-            request.user = SimpleLazyObject(partial(_local_user))  # type: ignore[assignment]
+        request.access = SimpleLazyObject(lambda: Access(user=request.user))  # type: ignore[attr-defined]
+        if request.path.startswith((settings.STATIC_URL, API, *OPEN_PATHS)):
             return get_response(request)
         if request.user.is_authenticated:
             return get_response(request)
@@ -61,20 +63,52 @@ def require_login(get_response: Respond) -> Respond:
     return respond
 
 
-def is_from_this_machine(request: HttpRequest) -> bool:
-    """True for a direct connection over loopback; the Host header was checked by ALLOWED_HOSTS."""
-    if any(h in request.headers for h in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via")):
-        return False
-    try:
-        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:
-        return False
+class GuardObjects:
+    """Looks up what an address names before its view runs. ``requires`` on a view names another action."""
+
+    def __init__(self, get_response: Respond) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, _args: object, named: dict[str, Any]
+    ) -> None:
+        if not request.user.is_authenticated:
+            return  # an open page, or the API, which asks by itself
+        guard(request_access(request), wanted_action(request, view), named)
 
 
-def _local_user() -> AbstractBaseUser:
-    model = get_user_model()
-    user, created = model._default_manager.get_or_create(username=LOCAL_USER)
-    if created:
-        user.set_unusable_password()
-        user.save(update_fields=["password"])
-    return user
+def guard(access: Access, action: Action, named: dict[str, Any]) -> None:
+    """Raises Http404 for what may not be seen, PermissionDenied for what may not be done."""
+    for name, value in named.items():
+        lookup = LOOKUPS.get(name)
+        if lookup is None or (access.everywhere and action in access.scopes):
+            continue
+        projects = lookup(value)
+        if not any(access.may(Action.view, project) for project in projects):
+            raise Http404(_("there is no such thing here"))
+        if not any(access.may(action, project) for project in projects):
+            raise PermissionDenied(action.value)
+
+
+def wanted_action(request: HttpRequest, view: Any) -> Action:
+    default = Action.view if request.method in SAFE_METHODS else Action.write
+    found: Action = getattr(view, "action", default)
+    return found
+
+
+def requires(action: Action) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Marks a view as needing more than reading or writing do."""
+
+    def mark(view: Callable[..., Any]) -> Callable[..., Any]:
+        view.action = action  # type: ignore[attr-defined]
+        return view
+
+    return mark
+
+
+def request_access(request: HttpRequest) -> Access:
+    found: Access = request.access  # type: ignore[attr-defined]
+    return found

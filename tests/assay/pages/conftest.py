@@ -1,11 +1,10 @@
 """Fixtures of page tests: a laboratory with something on every page, and two people who ask."""
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.test import Client
 
+from assay.accounts.services import local_user
 from assay.archive.paths import Home
-from assay.pages.middleware import LOCAL_USER
 from tests.assay.pages.factory import Laboratory, laboratory
 from tests.settings import INVALID_IN_TEMPLATE
 
@@ -17,9 +16,10 @@ def lab(db: None, assay_home: Home) -> Laboratory:
 
 @pytest.fixture
 def somebody(db: None) -> Client:
-    """Who sits at this machine, and has been here before."""
-    get_user_model().objects.get_or_create(username=LOCAL_USER)
-    return Client(REMOTE_ADDR="127.0.0.1")
+    """Who sits at this machine, and has signed in."""
+    client = Client(REMOTE_ADDR="127.0.0.1")
+    client.force_login(local_user())
+    return client
 
 
 @pytest.fixture

@@ -17,16 +17,16 @@ def test_a_page_that_does_not_exist_names_what_was_asked(db: None, somebody: Cli
 
 
 def test_a_broken_page_gives_a_reference_that_stands_in_the_log(
-    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    somebody: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("a secret detail")
 
     monkeypatch.setattr(module, "runs_page", broken)
-    client = Client(REMOTE_ADDR="127.0.0.1", raise_request_exception=False)
+    somebody.raise_request_exception = False
 
     with caplog.at_level(logging.ERROR, logger="assay.pages"):
-        response = client.get("/")
+        response = somebody.get("/")
 
     text = response.content.decode()
     record = next(r for r in caplog.records if r.name == "assay.pages")

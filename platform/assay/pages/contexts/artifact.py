@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
+from assay.accounts.access import Access
 from assay.ledger.models import Artifact
+from assay.ledger.visibility import visible_artifacts, visible_runs
 from assay.pages.contexts.runs import RunRow, run_rows
 from runners.protocol.documents import Gap, VerifiedFile
 
@@ -55,23 +57,27 @@ class ArtifactPage:
     more_runs: int
 
 
-def artifacts() -> QuerySet[Artifact, Artifact]:
-    return Artifact.objects.annotate(run_count=Count("runs")).order_by("name", "-first_seen")
+def artifacts(access: Access) -> QuerySet[Artifact, Artifact]:
+    """With the number of their runs that may be seen."""
+    seen = Count("runs", filter=Q(runs__in=visible_runs(access)))
+    return visible_artifacts(access).annotate(run_count=seen).order_by("name", "-first_seen")
 
 
-def artifact_page(digest: str) -> ArtifactPage:
+def artifact_page(digest: str, access: Access) -> ArtifactPage:
     """Raises Http404 for an unknown digest."""
     artifact = get_object_or_404(Artifact, digest=digest)
     table = artifact_table(artifact.document)
     assert table is not None
-    runs = artifact.runs.select_related("study", "artifact").order_by("-created_at")
+    seen = visible_artifacts(access)
+    runs = visible_runs(access).filter(artifact=artifact).select_related("study", "artifact")
+    runs = runs.order_by("-created_at")
     shown = list(runs[: SHOWN_RUNS + 1])
     parent = artifact.parent_digest or None
     return ArtifactPage(
         artifact=artifact,
         table=table,
-        parent=Artifact.objects.filter(digest=parent).first() if parent else None,
-        children=list(Artifact.objects.filter(parent_digest=artifact.digest)),
+        parent=seen.filter(digest=parent).first() if parent else None,
+        children=list(seen.filter(parent_digest=artifact.digest)),
         runs=run_rows(shown[:SHOWN_RUNS]),
         more_runs=max(0, runs.count() - SHOWN_RUNS) if len(shown) > SHOWN_RUNS else 0,
     )

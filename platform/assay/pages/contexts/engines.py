@@ -8,9 +8,10 @@ from django.conf import settings
 from django.db.models import Count
 from django.http import Http404
 
+from assay.accounts.access import Access
 from assay.archive.parser_dumps import Dump, FlagDifference, compare, dump_of, dumps
 from assay.archive.paths import Home
-from assay.ledger.models import Run
+from assay.ledger.visibility import visible_runs
 from assay.pages.contexts.version_records import RecordView, views
 from experiments.changes import catalogue
 from experiments.changes.components import ComponentMap, component_map
@@ -69,16 +70,16 @@ class DiffPage:
     installable: bool
 
 
-def engine_rows() -> list[EngineRow]:
-    return [_row(key) for key in sorted(ENGINES)]
+def engine_rows(access: Access) -> list[EngineRow]:
+    return [_row(key, access) for key in sorted(ENGINES)]
 
 
-def engine_page(key: str) -> EnginePage:
-    row = _known(key)
+def engine_page(key: str, access: Access) -> EnginePage:
+    row = _known(key, access)
     found = list(dumps(Home(settings.HOME), key))
     return EnginePage(
         row=row,
-        records=views(row.records),
+        records=views(row.records, access),
         dumps=found,
         versions=_versions(row, found),
         components=component_map(key),
@@ -87,9 +88,9 @@ def engine_page(key: str) -> EnginePage:
     )
 
 
-def diff_page(key: str, older: str, newer: str) -> DiffPage:
+def diff_page(key: str, older: str, newer: str, access: Access) -> DiffPage:
     """Raises Refusal for versions that are none or the wrong way round."""
-    row = _known(key)
+    row = _known(key, access)
     records = catalogue.between(key, older, newer)
     home = Home(settings.HOME)
     pair = [(version, dump_of(home, key, version)) for version in (older, newer)]
@@ -98,7 +99,7 @@ def diff_page(key: str, older: str, newer: str) -> DiffPage:
         row=row,
         older=older,
         newer=newer,
-        records=views(records),
+        records=views(records, access),
         components=_components(catalogue.find(key, older), catalogue.find(key, newer)),
         dumps=found,
         flags=compare(*found) if len(found) == len(pair) else None,
@@ -107,15 +108,16 @@ def diff_page(key: str, older: str, newer: str) -> DiffPage:
     )
 
 
-def _known(key: str) -> EngineRow:
+def _known(key: str, access: Access) -> EngineRow:
     if key not in ENGINES:
         raise Http404(f"no engine {key}")
-    return _row(key)
+    return _row(key, access)
 
 
-def _row(key: str) -> EngineRow:
+def _row(key: str, access: Access) -> EngineRow:
     counted = (
-        Run.objects.filter(engine_key=key)
+        visible_runs(access)
+        .filter(engine_key=key)
         .values_list("engine_version")
         .annotate(runs=Count("pk"))
         .order_by("engine_version")

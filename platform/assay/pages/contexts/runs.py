@@ -10,7 +10,9 @@ from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from assay.ledger.models import Bundle, Run, Study
+from assay.accounts.access import Access
+from assay.ledger.models import Bundle, Run
+from assay.ledger.visibility import visible_runs, visible_studies
 from assay.pages import words
 from assay.pages.contexts.measures import HEADLINES, MeasureLine, measure_line, missing_line
 from assay.pages.contexts.newest import Newest, newest_readings
@@ -116,9 +118,9 @@ class RunsPage:
     engines: list[str]
 
 
-def chosen_runs(wanted: RunFilter) -> QuerySet[Run]:
+def chosen_runs(wanted: RunFilter, access: Access) -> QuerySet[Run]:
     """Runs that pass the filter, in the asked order."""
-    runs = Run.objects.select_related("study", "artifact")
+    runs = visible_runs(access).select_related("study", "artifact")
     if wanted.state == "live":
         runs = runs.filter(state__in=words.LIVE_STATES)
     elif wanted.state:
@@ -135,8 +137,8 @@ def chosen_runs(wanted: RunFilter) -> QuerySet[Run]:
     return runs.order_by(descending + SORTS[wanted.sort.removeprefix("-")], "-created_at", "-id")
 
 
-def runs_page(wanted: RunFilter, page: str | None) -> RunsPage:
-    chosen = chosen_runs(wanted)
+def runs_page(wanted: RunFilter, page: str | None, access: Access) -> RunsPage:
+    chosen = chosen_runs(wanted, access)
     where = window(chosen.count(), page)
     rows = run_rows(list(chosen[where.offset : where.offset + where.size]))
     return RunsPage(
@@ -145,9 +147,9 @@ def runs_page(wanted: RunFilter, page: str | None) -> RunsPage:
         live=any(row.live for row in rows),
         nothing_yet=where.total == 0 and not wanted.active,
         states=list(words.RUN_STATES),
-        studies=_distinct(Study.objects.values_list("name", flat=True)),
-        artifacts=_distinct(Run.objects.values_list("artifact_name", flat=True)),
-        engines=_distinct(Run.objects.values_list("engine_key", flat=True)),
+        studies=_distinct(visible_studies(access).values_list("name", flat=True)),
+        artifacts=_distinct(visible_runs(access).values_list("artifact_name", flat=True)),
+        engines=_distinct(visible_runs(access).values_list("engine_key", flat=True)),
     )
 
 

@@ -8,7 +8,9 @@ from uuid import UUID
 from django.db.models import Count, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
+from assay.accounts.access import Access
 from assay.ledger.models import Study
+from assay.ledger.visibility import visible_studies
 from assay.pages import words
 from assay.pages.charts.sweep import Panel, Point, small_multiples
 from assay.pages.charts.theme import Figure
@@ -31,12 +33,16 @@ class StudyPage:
     starts: int  # fresh starts a cell; one start leaves the spread between starts unknown
 
 
-def studies() -> QuerySet[Study, Study]:
-    return Study.objects.annotate(
-        run_count=Count("runs"),
-        live_count=Count("runs", filter=Q(runs__state__in=words.LIVE_STATES)),
-        sealed_count=Count("runs", filter=Q(runs__state="sealed")),
-    ).order_by("-created_at")
+def studies(access: Access) -> QuerySet[Study, Study]:
+    return (
+        visible_studies(access)
+        .annotate(
+            run_count=Count("runs"),
+            live_count=Count("runs", filter=Q(runs__state__in=words.LIVE_STATES)),
+            sealed_count=Count("runs", filter=Q(runs__state="sealed")),
+        )
+        .order_by("-created_at")
+    )
 
 
 def study_page(study_id: UUID) -> StudyPage:

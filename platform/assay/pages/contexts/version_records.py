@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.accounts.access import Access
+from assay.ledger.visibility import visible_runs
 from assay.versions.confirming import THE_VERSION
 from assay.versions.models import Confirmation
 from assay.versions.queries import shown_by
@@ -31,9 +33,9 @@ class RecordView:
     rows: list[ChangeRow]
 
 
-def views(records: Sequence[VersionRecord]) -> list[RecordView]:
+def views(records: Sequence[VersionRecord], access: Access) -> list[RecordView]:
     """Newest first."""
-    shown = shown_by(record.id for record in records)
+    shown = shown_by((record.id for record in records), runs=visible_runs(access))
     return [_view(record, shown) for record in reversed(records)]
 
 

@@ -13,12 +13,13 @@ from assay.pages.contexts.artifact import artifact_page
 from assay.pages.contexts.artifact import artifacts as all_artifacts
 from assay.pages.contexts.study import studies as all_studies
 from assay.pages.contexts.study import study_page
+from assay.pages.middleware import request_access
 from assay.pages.paging import Paged, window
 
 
 @require_safe
 def studies(request: HttpRequest) -> HttpResponseBase:
-    found = all_studies()
+    found = all_studies(request_access(request))
     where = window(found.count(), request.GET.get("page"))
     paged = Paged(rows=list(found[where.offset : where.offset + where.size]), window=where)
     return render(request, "pages/study/list.html", {"paged": paged, "section": "studies"})
@@ -32,7 +33,7 @@ def study(request: HttpRequest, study_id: UUID) -> HttpResponseBase:
 
 @require_safe
 def artifacts(request: HttpRequest) -> HttpResponseBase:
-    found = all_artifacts()
+    found = all_artifacts(request_access(request))
     where = window(found.count(), request.GET.get("page"))
     paged = Paged(rows=list(found[where.offset : where.offset + where.size]), window=where)
     return render(request, "pages/artifact/list.html", {"paged": paged, "section": "artifacts"})
@@ -40,7 +41,7 @@ def artifacts(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def artifact(request: HttpRequest, digest: str) -> HttpResponseBase:
-    context = {"page": artifact_page(digest), "section": "artifacts"}
+    context = {"page": artifact_page(digest, request_access(request)), "section": "artifacts"}
     return render(request, "pages/artifact/detail.html", context)
 
 

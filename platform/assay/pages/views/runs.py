@@ -7,6 +7,7 @@ from django.views.decorators.http import require_safe
 
 from assay.pages import exports
 from assay.pages.contexts.runs import RunFilter, RunRow, chosen_runs, run_rows, runs_page
+from assay.pages.middleware import request_access
 
 EXPORT_COLUMNS = [
     "run",
@@ -38,11 +39,12 @@ FILTER_FORM = "runs-filter"
 @require_safe
 def runs(request: HttpRequest) -> HttpResponseBase:
     wanted = RunFilter.parse(request.GET)
+    access = request_access(request)
     form = request.GET.get("format")
     if form in exports.FORMATS:
-        rows = run_rows(list(chosen_runs(wanted)[:EXPORT_LIMIT]))
+        rows = run_rows(list(chosen_runs(wanted, access)[:EXPORT_LIMIT]))
         return exports.table("runs", form, EXPORT_COLUMNS, map(_export, rows))
-    page = runs_page(wanted, request.GET.get("page"))
+    page = runs_page(wanted, request.GET.get("page"), access)
     htmx = getattr(request, "htmx", None)
     swapped = bool(htmx) and request.GET.get("part") == "table"
     template = "pages/runs/_table.html" if swapped else "pages/runs/list.html"
