@@ -10,19 +10,15 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.functional import SimpleLazyObject
-from django.utils.translation import gettext as _
 
 from assay.accounts.access import Access
-from assay.accounts.models import Action
-from assay.pages.objects import LOOKUPS
+from assay.permissions.guard import guard, wanted_action
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
 
 OPEN_PATHS = ("/login/", "/healthz")
-SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 API = "/api/"  # signs in by token and answers in its own words
 # Plotly draws with inline styles; scripts come from our own files only, and nothing is evaluated.
 POLICY = "; ".join(
@@ -64,7 +60,7 @@ def require_login(get_response: Respond) -> Respond:
 
 
 class GuardObjects:
-    """Looks up what an address names before its view runs. ``requires`` on a view names another action."""
+    """Looks up what an address names before its view runs; see ``assay.permissions.guard``."""
 
     def __init__(self, get_response: Respond) -> None:
         self.get_response = get_response
@@ -78,35 +74,6 @@ class GuardObjects:
         if not request.user.is_authenticated:
             return  # an open page, or the API, which asks by itself
         guard(request_access(request), wanted_action(request, view), named)
-
-
-def guard(access: Access, action: Action, named: dict[str, Any]) -> None:
-    """Raises Http404 for what may not be seen, PermissionDenied for what may not be done."""
-    for name, value in named.items():
-        lookup = LOOKUPS.get(name)
-        if lookup is None or (access.everywhere and action in access.scopes):
-            continue
-        projects = lookup(value)
-        if not any(access.may(Action.view, project) for project in projects):
-            raise Http404(_("there is no such thing here"))
-        if not any(access.may(action, project) for project in projects):
-            raise PermissionDenied(action.value)
-
-
-def wanted_action(request: HttpRequest, view: Any) -> Action:
-    default = Action.view if request.method in SAFE_METHODS else Action.write
-    found: Action = getattr(view, "action", default)
-    return found
-
-
-def requires(action: Action) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Marks a view as needing more than reading or writing do."""
-
-    def mark(view: Callable[..., Any]) -> Callable[..., Any]:
-        view.action = action  # type: ignore[attr-defined]
-        return view
-
-    return mark
 
 
 def request_access(request: HttpRequest) -> Access:
