@@ -12,7 +12,7 @@ SLOW_MARKS := engine or engine_env or fault or e2e or slow
 ENGINES_HOME ?= $(CURDIR)/var/engines-home
 
 .PHONY: help setup setup-dev browser nginx run up worker check lint types imports migrations fmt test calibrate \
-	test-unit test-postgres test-slow test-engines requirements docs soak bench screenshots clean
+	test-unit test-postgres test-slow test-engines requirements messages docs soak bench screenshots clean
 
 help: ## List the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -96,6 +96,9 @@ test: check test-unit test-postgres test-slow ## Everything CI checks but the en
 requirements: setup-dev ## Write docs/requirements.md: each requirement with the tests that hold it
 	$(PYTEST) --collect-only -q -p tests.traceability --requirements-report docs/requirements.md >/dev/null
 	@tail -n 12 docs/requirements.md
+
+messages: setup-dev ## Bring the strings of the run's pages and their translation together, and compile it
+	DJANGO_SETTINGS_MODULE=assay.settings $(PY) -m tests.messages
 
 docs: requirements ## Write docs/metrics.md from the catalogue of metrics, and docs/requirements.md
 	$(PY) -m assay.analysis.metrics.catalogue_document > docs/metrics.md

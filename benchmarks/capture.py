@@ -9,7 +9,6 @@ With ``--itl-ms`` above 0 each read carries one event, the dearest case; flat ou
 import argparse
 import json
 import os
-import resource
 import shutil
 import socket
 import subprocess
@@ -29,6 +28,7 @@ import pyarrow as pa  # noqa: E402 - the checkout's own roots come first on the 
 import pyarrow.parquet as pq  # noqa: E402
 from compare import compile_mock  # noqa: E402
 from own_client import LIMIT_BYTES, load, plan_row  # noqa: E402
+from peak_memory import peak_bytes  # noqa: E402
 
 from runners.load.recorder import Recorder  # noqa: E402
 from runners.protocol import clocks, layout, manifest, sealing, tables  # noqa: E402
@@ -86,7 +86,7 @@ def capture(root: Path, shape: Shape) -> Captured:
 def seal(root: Path) -> None:
     workspace = Workspace(root)
     sealing.convert_streams(workspace, keep_content=True)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_bytes()
     sealing.finish(workspace, header={"state": "sealed", "run_id": None, "execution_id": None})
     (root / "seal_rss").write_text(str(peak))
 

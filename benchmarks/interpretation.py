@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capture import Captured, Shape, capture, report
+from peak_memory import peak_bytes
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET_S = 10.0
@@ -26,7 +27,10 @@ SAMPLE_S = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreted:
-    """One interpretation: seconds and bytes. ``together`` sums the proportional memory of its processes."""
+    """One interpretation: seconds and bytes.
+
+    ``largest`` is the peak of its largest process, ``together`` the most of all of them, shared pages once.
+    """
 
     events: int
     wall_s: float
@@ -55,22 +59,25 @@ def interpret(found: Captured, derived: Path) -> Interpreted:
         events=found.events,
         wall_s=wall_s,
         cpu_s=usage.ru_utime + usage.ru_stime,
-        largest=usage.ru_maxrss * 1024,
+        largest=seen.largest,
         together=seen.most,
         derived=sum(p.stat().st_size for p in derived.rglob("*") if p.is_file()),
     )
 
 
 class _Watch(threading.Thread):
-    """Samples the proportional set size of a process and its children."""
+    """Samples a process and its children: the peak of each, and the proportional set size of all."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
-        self.pid, self.most, self.over = pid, 0, threading.Event()
+        self.pid, self.over = pid, threading.Event()
+        self.most = self.largest = 0
 
     def run(self) -> None:
         while not self.over.wait(SAMPLE_S):
-            self.most = max(self.most, sum(map(_pss, [self.pid, *_children(self.pid)])))
+            pids = [self.pid, *_children(self.pid)]
+            self.most = max(self.most, sum(map(_pss, pids)))
+            self.largest = max(self.largest, *map(peak_bytes, pids))
 
 
 def _children(pid: int) -> list[int]:

@@ -30,6 +30,7 @@ from experiments.userfiles import read_choices
 
 CONF = Path(__file__).resolve().parent / "conf"
 ROOT_FILE = "root"
+NO_STUDY = "~study"  # Hydra's own words for study=null
 GROUPS = tuple(m.name for m in fields.members(RootConfig) if m.name != "schema_version")
 
 _hydra_lock = threading.Lock()
@@ -78,10 +79,10 @@ def _one(cell: Cell, groups: Mapping[str, Collection[str]], studies: Path | None
             OmegaConf.masked_copy(tree, [str(k) for k in tree if k != "hydra"])
         )
     except (HydraException, OmegaConfBaseException) as error:
-        raise refusal(error, cell.overrides, groups) from error
+        engine = _chosen_engine(cell, groups, studies)
+        raise refusal(error, cell.overrides, groups, engine=engine) from error
     except ODD_ERRORS as error:
-        chosen = [o for o in cell.overrides if o.partition("=")[0] in groups]
-        base = hydra_compose(ROOT_FILE, overrides=_inside(chosen, studies))
+        base = _groups_alone(cell, groups, studies)
         raise no_such_node(cell.overrides, OmegaConf.to_container(base)) from error
     assert isinstance(document, dict)
     assert isinstance(picked, dict)
@@ -93,10 +94,27 @@ def _one(cell: Cell, groups: Mapping[str, Collection[str]], studies: Path | None
     )
 
 
+def _groups_alone(cell: Cell, groups: Mapping[str, Collection[str]], studies: Path | None) -> Any:
+    """What the chosen groups say without any further override."""
+    chosen = [o for o in cell.overrides if o.partition("=")[0] in groups]
+    return hydra_compose(ROOT_FILE, overrides=_inside(chosen, studies))
+
+
+def _chosen_engine(
+    cell: Cell, groups: Mapping[str, Collection[str]], studies: Path | None
+) -> str | None:
+    """The key of the engine that the groups choose; None where they do not compose either."""
+    try:
+        return str(_groups_alone(cell, groups, studies).engine.key)
+    except (HydraException, OmegaConfBaseException, *ODD_ERRORS):
+        return None
+
+
 def _inside(overrides: Sequence[str], studies: Path | None) -> list[str]:
     """The overrides as Hydra gets them, with the user's folder on its search path."""
+    overrides = [NO_STUDY if o == "study=null" else o for o in overrides]
     if studies is None:
-        return list(overrides)
+        return overrides
     quoted = str(studies.resolve()).replace("'", "\\'")
     return [*overrides, f"hydra.searchpath=['file://{quoted}']"]
 
@@ -123,7 +141,7 @@ def _typed(document: dict[str, Any]) -> dict[str, Any]:
             allowed=", ".join(ENGINE_SCHEMAS),
             remedy="Choose an engine group file.",
         )
-    if strangers := [unknown_key(path) for path in fields.unknown_keys(document)]:
+    if strangers := [unknown_key(path, engine=str(key)) for path in fields.unknown_keys(document)]:
         raise Refusal(strangers)
     try:
         rest: dict[Any, Any] = {**document, "engine": None}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from experiments.errors import Finding, Refusal, refuse
 from experiments.key_findings import missing_field, nearest, unknown_key
@@ -17,9 +17,16 @@ ODD_ERRORS = (AssertionError, AttributeError, IndexError, KeyError, TypeError, V
 
 
 def refusal(
-    error: Exception, overrides: Sequence[str], groups: Mapping[str, Collection[str]]
+    error: Exception,
+    overrides: Sequence[str],
+    groups: Mapping[str, Collection[str]],
+    *,
+    engine: str | None = None,
 ) -> Refusal:
-    """The refusal for an error raised while composing or typing a declaration."""
+    """The refusal for an error raised while composing or typing a declaration.
+
+    ``engine`` is the key of the chosen engine, where one was chosen.
+    """
     cause: BaseException = error
     while not isinstance(cause, OmegaConfBaseException):
         deeper = cause.__cause__ or cause.__context__
@@ -28,8 +35,9 @@ def refusal(
         cause = deeper
     words = str(cause).splitlines()[0]
     field = str(getattr(cause, "full_key", "") or "declaration").replace("[", ".").replace("]", "")
-    if isinstance(cause, ConfigKeyError):
-        return Refusal([unknown_key(field)])
+    if isinstance(cause, ConfigKeyError | ConfigAttributeError):
+        seen = next((o for o in overrides if o.startswith(f"{field}=")), None)
+        return Refusal([unknown_key(field, seen=seen, engine=engine)])
     if "You must specify" in words:
         field, _, _ = words.removeprefix("You must specify '").partition("'")
         return refuse(

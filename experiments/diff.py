@@ -77,7 +77,7 @@ def compare(
     """
     left, right = migrate(left), migrate(right)
     compared = tuple(_fields(left, right, declared, caps))
-    conversion = _conversion(left["artifact"], right["artifact"])
+    conversion = _conversion(left.get("artifact") or {}, right.get("artifact") or {})
     model_input = _model_input(compared)
     moved = [f.path for f in compared if f.verdict is Verdict.declared_variable]
     reasons = tuple(_reasons(compared, conversion, model_input, moved))
@@ -173,7 +173,7 @@ def _conversion(left: Mapping[str, Any], right: Mapping[str, Any]) -> str | None
         (left, right, "the left artifact is a conversion of the right one"),
         (right, left, "the right artifact is a conversion of the left one"),
     ):
-        made_from = child["parent"]
+        made_from = child.get("parent")  # a declaration made elsewhere may be no whole one
         if made_from is not None and made_from["digest"] == artifact_digest(parent):
             tools = ", ".join(f"{k} {v}" for k, v in sorted(made_from["tools"].items()))
             return f"{words} ({made_from['recipe']}; {tools}): they are two artifacts"

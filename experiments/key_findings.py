@@ -13,10 +13,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
-def unknown_key(key: str, *, seen: str | None = None) -> Finding:
+def unknown_key(key: str, *, seen: str | None = None, engine: str | None = None) -> Finding:
     """The finding for a key that does not exist, naming the nearest that does.
 
-    The neighbours under the same parent come first, then any path that ends alike, then any path.
+    The neighbours under the same parent come first, then any path that ends alike, then any path. ``engine`` is
+    the key of the chosen engine, where one is chosen: settings of others are then not named.
     """
     parent = key.rpartition(".")[0]
     owner = fields.find(parent) if parent else None
@@ -27,8 +28,8 @@ def unknown_key(key: str, *, seen: str | None = None) -> Finding:
             allowed=f"{parent} as a whole: {owner.allowed}",
             remedy=f"{parent} has no fields of its own that can be set one by one.",
         )
-    beside = fields.siblings(key)
-    anywhere = [p for p in fields.all_paths() if "*" not in p]
+    beside = fields.siblings(key, engine)
+    anywhere = [p for p in fields.all_paths(engine) if "*" not in p]
     by_end = {p.rpartition(".")[2]: p for p in reversed(anywhere)}
     last = nearest(key.rpartition(".")[2], by_end)
     # Beside it only the last name differs: a long common path must not make strangers neighbours.

@@ -19,6 +19,7 @@ ADDED_IN_2: Mapping[str, Any] = MappingProxyType(
         "boundary.hops": [],
         "boundary.segments": [],
         "device.interconnect": None,
+        "device.price": None,
         "engine.parallel": {"data": 1, "tensor": 1, "pipeline": 1, "expert": 1},
         "engine.settings.max_request_s": None,
         "load.timeouts.between_reads_s": None,

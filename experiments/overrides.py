@@ -19,6 +19,7 @@ from experiments.plain import INTERPOLATION, forbidden
 from experiments.schema import fields
 
 MAX_CELLS = 1000
+STUDY = "study"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,27 @@ def cells(
         )
         for cell in itertools.product(*options)
     ]
+
+
+def parsed_values(
+    overrides: Sequence[str], *, groups: Mapping[str, Collection[str]]
+) -> dict[str, object]:
+    """Path -> value of overrides that each set one field to one value. Raises Refusal with every finding."""
+    parsed = [_parse(text) for text in overrides]
+    findings = [f for o in parsed for f in _check(o, groups, sweep=False)] + _given_twice(parsed)
+    findings += [
+        Finding(
+            field=str(o.key_or_group),
+            seen=str(o.input_line),
+            allowed="a field of a group, path.to.field=value",
+            remedy="A group is chosen by its own option.",
+        )
+        for o in parsed
+        if "." not in str(o.key_or_group) or str(o.key_or_group).startswith("study.")
+    ]
+    if findings:
+        raise Refusal(findings)
+    return {str(o.key_or_group): o.value() for o in parsed}
 
 
 def _parse(text: str) -> Override:
@@ -104,7 +126,7 @@ def _check(
                 remedy="Leave out the @package part: each group has its one place.",
             )
         ]
-    if key not in groups and fields.find(key) is None:
+    if key not in groups and fields.find(key) is None and not _is_of_an_engine(override):
         return [unknown_key(key, seen=written)]
     if override.is_add() or override.is_force_add() or override.is_delete():
         return [
@@ -116,6 +138,12 @@ def _check(
             )
         ]
     return _check_value(override, groups, sweep=sweep)
+
+
+def _is_of_an_engine(override: Override) -> bool:
+    """Which settings there are is told once the engine is chosen: by the composition."""
+    changes = not (override.is_add() or override.is_force_add() or override.is_delete())
+    return changes and str(override.key_or_group).startswith("engine.settings.")
 
 
 def _check_value(
@@ -160,6 +188,8 @@ def _check_value(
         for path, seen in forbidden(value)
     ]
     for value in _values(override):
+        if key == STUDY and value is None:
+            continue  # none of the ready ones: every group is chosen by itself
         if key in groups and not isinstance(value, dict) and value not in groups[key]:
             near = nearest(str(value), groups[key])
             findings.append(

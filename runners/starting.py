@@ -17,7 +17,7 @@ from runners.evidence.record import Record
 from runners.evidence.sampler_process import SamplerProcess
 from runners.halting import Halts
 from runners.load.requests import authorization, parse_target
-from runners.protocol import layout
+from runners.protocol import layout, series
 from runners.protocol.documents import Gap
 from runners.protocol.events import SessionEvent
 from runners.protocol.workspace import Workspace, write_json
@@ -69,6 +69,8 @@ class EngineStart:
         self._record.log.write(SessionEvent.ready, base_url=plan.base_url)
         await halts.until(self._identify(plan, declared["version"]))
         if (path := self._adapter.metrics_path()) is not None:
+            named = series.document(self._adapter.series())
+            self._record.write_document(layout.SERIES, {"path": path, "series": named})
             await sampler.tell(scrape=[plan.base_url, path])
         return plan.base_url
 

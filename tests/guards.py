@@ -9,6 +9,7 @@ from django.test import TransactionTestCase
 GUARDS = (
     "migrations.ledger.0002_guard_sealed_rows",
     "migrations.execution.0002_guard_ended_executions",
+    "migrations.review.0002_guard_what_was_said",
 )
 
 

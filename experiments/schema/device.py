@@ -1,8 +1,9 @@
-"""Config group ``device``: what the run asks for, and which cores do what."""
+"""Config group ``device``: what the run asks for, which cores do what, and what its use is said to cost."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-from experiments.schema.roles import key_field
+from experiments.schema.roles import context_field, key_field
 
 
 @dataclass
@@ -13,6 +14,26 @@ class Placement:
     engine_cores: list[int] = key_field(list)
 
 
+class PricedBy(StrEnum):
+    device_hour = "device_hour"
+    kilowatt_hour = "kilowatt_hour"
+
+
+@dataclass
+class Price:
+    """What somebody states a device costs. There is no default: without one no cost is given.
+
+    ``amount`` of ``currency`` (three letters, ISO 4217) for one ``per``, as of the day ``as_of``; ``source``
+    says whose price it is.
+    """
+
+    amount: float = context_field()
+    currency: str = context_field()
+    per: PricedBy = context_field()
+    as_of: str = context_field()
+    source: str = context_field()
+
+
 @dataclass
 class DeviceConfig:
     name: str = key_field()
@@ -20,3 +41,4 @@ class DeviceConfig:
     count: int = key_field(1)
     interconnect: str | None = key_field(None)  # what ties several devices; null: there is one
     placement: Placement = key_field(Placement)
+    price: Price | None = context_field(None)

@@ -163,11 +163,15 @@ def missing_keys(
 
 
 @cache
-def all_paths() -> tuple[str, ...]:
-    """Every path that a declaration may name, of whichever engine; list entries stand as ``*``."""
+def all_paths(engine: str | None = None) -> tuple[str, ...]:
+    """Every path that a declaration may name; list entries stand as ``*``.
+
+    ``engine`` is the key of the chosen engine: then settings of others are none. Null: of whichever.
+    """
     paths: list[str] = []
     _collect(RootConfig, "", paths)
-    for schema in ENGINE_SCHEMAS.values():
+    chosen = ENGINE_SCHEMAS.get(engine or "")
+    for schema in ENGINE_SCHEMAS.values() if chosen is None else (chosen,):
         _collect(schema, "engine.", paths)
     return tuple(dict.fromkeys(paths))
 
@@ -197,7 +201,7 @@ def find(path: str) -> Member | None:
     return None
 
 
-def siblings(path: str) -> tuple[str, ...]:
+def siblings(path: str, engine: str | None = None) -> tuple[str, ...]:
     """The paths that stand beside ``path`` in the schema, if its parent is known; else none."""
     parent, _, _ = path.rpartition(".")
     depth = path.count(".")
@@ -205,7 +209,7 @@ def siblings(path: str) -> tuple[str, ...]:
     start = f"{generic}." if parent else ""
     return tuple(
         f"{parent}.{p.rpartition('.')[2]}" if parent else p
-        for p in all_paths()
+        for p in all_paths(engine)
         if p.startswith(start) and p.count(".") == depth and not p.endswith("*")
     )
 

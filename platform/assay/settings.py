@@ -13,6 +13,13 @@ ASSAY_POLL_S        how often the scheduler looks for runs whose nudge was lost 
 ASSAY_QUEUES        device kinds that workers here serve: cpu,cuda (default: what this machine has)
 ASSAY_ARTIFACT_ROOTS  folders, parted by colons, below which a study's artifact files may lie
 ASSAY_ENDPOINT_ALLOWLIST  comma-separated host names where a study's engine may run, beside loopback
+ASSAY_URL           where people reach this site, for links in messages (default: the first of ASSAY_HOSTS)
+ASSAY_EMAIL_URL     smtp://user:password@host:587?tls=1 (or ?ssl=1); unset: no mail is offered
+ASSAY_EMAIL_FROM    the sender of mail (default: assay@localhost)
+ASSAY_WEBHOOK_HOSTS     comma-separated host or host:port that webhooks may go to; unset: none
+ASSAY_WEBHOOK_NETWORKS  comma-separated private networks that those hosts may lie in, 10.0.0.0/8
+ASSAY_WEBHOOK_SECRET    signs every webhook (HMAC-SHA256); unset: none is sent
+ASSAY_STUDIES       folder of your own group files (default: studies below ASSAY_HOME, if it is there)
 ASSAY_SECRET_NAMES  comma-separated names of variables whose values are replaced in everything recorded
 """
 
@@ -44,6 +51,10 @@ def _secret_key() -> str:
         return path.read_text(encoding="ascii")
     # A command signs nothing that outlives it; the dashboard makes the file before it starts.
     return secrets.token_urlsafe(50)
+
+
+def _listed(name: str) -> list[str]:
+    return [word.strip().lower() for word in os.environ.get(name, "").split(",") if word.strip()]
 
 
 def _database() -> dict[str, Any]:
@@ -81,7 +92,7 @@ ALLOWED_HOSTS = LOOPBACK_HOSTS if EMBEDDED else HOSTS
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-MODEL_APPS = ("accounts", "ledger", "versions", "execution")
+MODEL_APPS = ("accounts", "ledger", "versions", "notifications", "regressions", "review", "execution")
 INSTALLED_APPS = [
     *(f"assay.{app}" for app in MODEL_APPS),
     "assay.pages",
@@ -97,8 +108,10 @@ MIGRATION_MODULES = {app: f"migrations.{app}" for app in MODEL_APPS}
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "assay.pages.middleware.content_security_policy",
+    "assay.api.middleware.speak_json",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -124,6 +137,8 @@ TEMPLATES = [
 ]
 
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [ROOT / "frontend" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
@@ -170,8 +185,22 @@ RUNNER_COMMAND = [sys.executable, "-P", "-m", "runners"]
 INTERPRETER_COMMAND = [sys.executable, "-P", "-m", "assay.archive.interpretation"]
 SUBPROCESS_PATH = PYTHON_PATH
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+SITE_URL = os.environ.get("ASSAY_URL") or (
+    f"https://{HOSTS[0]}" if HOSTS else "http://127.0.0.1:8000"
+)
+EMAIL_OFFERED = bool(os.environ.get("ASSAY_EMAIL_URL"))
+_MAIL = urlsplit(os.environ.get("ASSAY_EMAIL_URL", ""))
+EMAIL_HOST, EMAIL_PORT, EMAIL_TIMEOUT = _MAIL.hostname or "localhost", _MAIL.port or 25, 10
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = unquote(_MAIL.username or ""), unquote(_MAIL.password or "")
+EMAIL_USE_TLS, EMAIL_USE_SSL = "tls=1" in _MAIL.query, "ssl=1" in _MAIL.query
+DEFAULT_FROM_EMAIL = os.environ.get("ASSAY_EMAIL_FROM", "assay@localhost")
+WEBHOOK_HOSTS = _listed("ASSAY_WEBHOOK_HOSTS")
+WEBHOOK_NETWORKS = _listed("ASSAY_WEBHOOK_NETWORKS")
+WEBHOOK_SECRET = os.environ.get("ASSAY_WEBHOOK_SECRET", "")
+STUDIES = os.environ.get("ASSAY_STUDIES") or None
 _POLICY = Policy.from_environment(os.environ)
 # The last one holds what was made here: assay artifact make.
 ARTIFACT_ROOTS = [*map(Path, _POLICY.artifact_roots), HOME / "artifacts"]
 ENDPOINT_HOSTS = list(_POLICY.url_hosts)
 SECRET_NAMES = [n for n in os.environ.get("ASSAY_SECRET_NAMES", "").split(",") if n]
+SECRET_NAMES += ["ASSAY_WEBHOOK_SECRET"] if WEBHOOK_SECRET else []

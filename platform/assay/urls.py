@@ -1,11 +1,11 @@
 """URL map of the whole site."""
 
-from django.conf import settings
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 
-from assay.pages.views.signin import by_link
+from assay.pages.views.language import language
+from assay.pages.views.signin import SignIn, by_link
 
 
 def healthz(_request: HttpRequest) -> HttpResponse:
@@ -14,9 +14,11 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz, name="healthz"),
-    path("login/", LoginView.as_view(extra_context={"embedded": settings.EMBEDDED}), name="login"),
+    path("login/", SignIn.as_view(), name="login"),
     path("login/link/<str:secret>", by_link, name="login-link"),
+    path("language/<slug:code>", language, name="language"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("api/v1/", include("assay.api.urls")),
     path("", include("assay.pages.urls")),
 ]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from runners.protocol.documents import Anchor, Gap, IdentityItem
+from runners.protocol.series import SeriesMap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,9 @@ class EngineAdapter(Protocol):
 
     def metrics_path(self) -> str | None:
         """A Prometheus text path, or None."""
+
+    def series(self) -> SeriesMap:
+        """Which series of these metrics says what; empty where there are none."""
 
     def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
         """Method, path and JSON body that start a trace, or None if the engine offers none."""

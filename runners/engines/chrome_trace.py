@@ -9,7 +9,7 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,16 @@ class Operator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
+    """``version`` is the engine's own word inside the file, where it writes one."""
+
+    version: str | None
     world_size: int | None
     spans: tuple[Span, ...]
     operators: Mapping[str, Operator]
 
     def named(self, pattern: re.Pattern[str]) -> dict[str, int]:
-        """Calls of the operators whose name begins like ``pattern``, the commonest first."""
-        found = {name: op.calls for name, op in self.operators.items() if pattern.match(name)}
+        """Calls of the operators whose name holds ``pattern``, the commonest first."""
+        found = {name: op.calls for name, op in self.operators.items() if pattern.search(name)}
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def inputs(self, pattern: re.Pattern[str], part: str, most: int) -> dict[str, int]:
@@ -61,10 +64,20 @@ class Trace:
         return dict(ordered[:most])
 
 
-def read(path: Path, *, step: re.Pattern[str]) -> Trace:
+def _every(name: str) -> bool:
+    return bool(name)
+
+
+def read(
+    path: Path,
+    *,
+    step: re.Pattern[str],
+    is_counted: Callable[[str], bool] = _every,
+    version_key: str | None = None,
+) -> Trace:
     """Read a ``.json`` or ``.json.gz`` trace; ``step`` matches the names of step annotations.
 
-    Raises TraceProblem.
+    Steps that are not counted, by their name, are left out with all that ran in them. Raises TraceProblem.
     """
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
@@ -72,11 +85,12 @@ def read(path: Path, *, step: re.Pattern[str]) -> Trace:
         events = [e for e in document["traceEvents"] if e.get("ph") == "X" and "dur" in e]
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise TraceProblem(f"{path.name} is no Chrome trace ({error})") from error
-    spans = _spans(events, step)
+    spans = [span for span in _spans(events, step) if is_counted(span.name)]
     distributed = document.get("distributedInfo") or {}
     return Trace(
+        version=document.get(version_key) if version_key else None,
         world_size=distributed.get("world_size"),
-        spans=spans,
+        spans=tuple(spans),
         operators=_operators(_inside(events, spans, step)),
     )
 

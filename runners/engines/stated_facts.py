@@ -43,7 +43,7 @@ class Fact:
     value: Mapping[str, Any]
 
 
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_NUMBER = re.compile(r"-?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
 
 
 def form(fact: str, pattern: str, *, needed: bool = False, texts: tuple[str, ...] = ()) -> Form:
@@ -79,4 +79,5 @@ def absent(found: Mapping[str, Fact], forms: Sequence[Form]) -> list[str]:
 def _value(text: str | None) -> Any:
     if text is None or not _NUMBER.fullmatch(text):
         return text
-    return float(text) if "." in text else int(text)
+    plain = text.replace(",", "")
+    return float(plain) if "." in plain else int(plain)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict
 
-from runners.evidence import attached, cgroup
+from runners.evidence import attached, cgroup, device_readings, energy_counters, host_gaps
 from runners.protocol import clocks
 from runners.protocol import host as machine
 from runners.protocol.documents import Gap
@@ -94,8 +94,9 @@ def describe(folder: Path = Path()) -> HostDocument:
         "/proc/driver/nvidia/version",
         absent="no NVIDIA driver is loaded",
     )
+    facts |= _meters()
     fingerprint = machine.fingerprint(machine.describe())
-    return HostDocument(fingerprint=fingerprint, facts=facts, gaps=_gaps(facts))
+    return HostDocument(fingerprint=fingerprint, facts=facts, gaps=host_gaps.gaps(facts))
 
 
 def _attached(folder: Path) -> dict[str, Fact]:
@@ -111,36 +112,19 @@ def _attached(folder: Path) -> dict[str, Fact]:
     return facts | {"storage_available_bytes": _reading(available, "statvfs", "byte")}
 
 
-def _gaps(facts: dict[str, Fact]) -> list[Gap]:
-    gaps = []
-    if facts["cpu_governor"]["value"] is None:
-        gaps.append(
-            Gap(
-                what="core frequency policy and frequency over time are not observable on this machine",
-                affects="whether a difference in step time is a difference in core frequency",
-                needed="a kernel with cpufreq, or counters of the hypervisor's host",
-                state="open",
-            )
-        )
-    if facts["nvidia_driver"]["value"] is None:
-        gaps.append(
-            Gap(
-                what="no accelerator readings: no NVIDIA driver on this machine (NVML absent)",
-                affects="power, device memory and device clocks; none of them is reported as zero",
-                needed="nothing for a CPU run; a machine with a device for a device run",
-                state="accepted",
-            )
-        )
-    else:
-        gaps.append(
-            Gap(
-                what="an NVIDIA driver is loaded, and its devices are not read by this version",
-                affects="power, device memory and device clocks; none of them is reported as zero",
-                needed="readings by NVML",
-                state="open",
-            )
-        )
-    return gaps
+def _meters() -> dict[str, Fact]:
+    """What can be asked of energy here."""
+    lacking = energy_counters.problem()
+    return {
+        "nvml_devices": _context(
+            device_readings.facts() or None,
+            "NVML",
+            absent=device_readings.problem() or "NVML names no device",
+        ),
+        "energy_counters": _context(
+            None if lacking else "RAPL, by package", "/sys/class/powercap", absent=lacking or ""
+        ),
+    }
 
 
 def _fact(column: str, role: str) -> Callable[..., Fact]:

@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from runners.evidence import processes
+from runners.evidence import device_readings, energy_counters, processes
 from runners.evidence.cgroup import Cgroup
+from runners.protocol.tables import TelemetryRow as Row
 
-Row = tuple[int, str, int | None, str, float, str]  # as runners.protocol.tables.TELEMETRY
 _PROC = Path("/proc")
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -22,7 +22,7 @@ _FREQUENCY = Path("/sys/devices/system/cpu")
 
 
 def host_rows(group: Cgroup) -> list[Row]:
-    """One reading of the whole host and of this control group."""
+    """One reading of the whole host, of this control group, of energy counters and of devices."""
     t_ns = time.monotonic_ns()
 
     def row(metric: str, value: float, unit: str) -> Row:
@@ -53,7 +53,7 @@ def host_rows(group: Cgroup) -> list[Row]:
             rows.append(row(metric, value, unit))
     for path in sorted(_FREQUENCY.glob("cpu[0-9]*/cpufreq/scaling_cur_freq")):
         rows += [row(f"{path.parts[-3]}_mhz", int(k) / 1000, "MHz") for k in _lines(path)]
-    return rows
+    return [*rows, *energy_counters.rows(), *device_readings.rows()]
 
 
 def process_rows(subject: str, pids: Iterable[int]) -> list[Row]:

@@ -29,6 +29,7 @@ TRACE_FOLDER = "trace"
 PACKAGES = "packages.json"
 HOST = "host.json"  # facts and readings of the machine
 SERVER_INFO = "server_info.json"  # the engine's own echo of its configuration, as it came
+SERIES = "series.json"  # which series of the engine's metrics says what, as its adapter knows them
 ENGINE_LOG_TIMES = "engine_log_times.jsonl"  # {"offset", "t_ns"}: when the byte at offset was read
 VERSION_NOTES = (
     "version_notes.json"  # what was known of the pinned version's switches before the run
@@ -82,6 +83,7 @@ FILE_CLASSES: dict[str, FileClass] = {
     PACKAGES: FileClass.identity,
     HOST: FileClass.identity,
     SERVER_INFO: FileClass.identity,
+    SERIES: FileClass.identity,
     VERSION_NOTES: FileClass.identity,
     KEEPER: FileClass.observation,
     REDACTIONS: FileClass.observation,

@@ -145,13 +145,18 @@ SCRAPES = pa.schema(
 TELEMETRY = pa.schema(
     [
         ("t_ns", pa.int64()),
-        ("subject", pa.string()),  # host | client | engine | process name
+        (
+            "subject",
+            pa.string(),
+        ),  # host | client | engine | process name | rapl:PACKAGE | nvml:DEVICE
         ("pid", pa.int32()),
         ("metric", pa.string()),  # cpu_s, rss_bytes, page_faults, available_bytes, ...
         ("value", pa.float64()),
         ("unit", pa.string()),
     ]
 )
+
+TelemetryRow = tuple[int, str, int | None, str, float, str]  # the columns of TELEMETRY
 
 STREAMS: dict[str, pa.Schema] = {
     "attempts": ATTEMPTS,

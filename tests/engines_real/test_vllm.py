@@ -1,20 +1,15 @@
 """Real vLLM on this machine's CPU: what a run proves of itself, and how its ends look in four ledgers."""
 
-import contextlib
-import json
-import subprocess
-import time
 from collections import Counter
-from collections.abc import Iterator
 
-import psutil
 import pytest
 
-from runners.engines.series import Quantity, read
 from runners.engines.vllm.scrape_map import SERIES
 from runners.environments import records
+from runners.protocol.series import Quantity, read
 from tests.engines_real import home
 from tests.engines_real.home import Run
+from tests.engines_real.watched import engines_of
 
 pytestmark = [pytest.mark.engine_env, pytest.mark.timeout(1500)]
 LAYERS = 30
@@ -139,49 +134,4 @@ def test_the_whole_tree_is_gone_and_its_port_is_free(six: Run) -> None:
     assert stop["keeper"]["processes_left"] == []
     assert stop["keeper"]["port_free"] is True
     assert stop["exit_code"] == 0
-    assert _engines_of(six) == []
-
-
-def _engines_of(run: Run) -> list[int]:
-    """Processes of the installed environment, whoever started them."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.exe() and str(run.home / "engines") in " ".join(process.cmdline()):
-                found.append(process.pid)
-    return found
-
-
-def _named(parent: psutil.Process, name: str, *, within_s: float) -> Iterator[psutil.Process]:
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        for process in parent.children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                if name in process.name() or name in " ".join(process.cmdline()):
-                    yield process
-        time.sleep(0.2)
-
-
-def test_an_engine_that_is_killed_in_mid_run_ends_the_run_as_failed_and_leaves_no_process() -> None:
-    asked = home.command("run", "study=smollm2_vllm", "workload.output_tokens=400", "--json")
-    running = subprocess.Popen(
-        asked, env=home.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert running.stderr is not None
-    said = []
-    for line in running.stderr:
-        said.append(line)
-        if line.startswith("measure"):
-            break
-    else:
-        pytest.fail(f"the run ended before it measured: {''.join(said)}")
-    core = next(_named(psutil.Process(running.pid), "EngineCore", within_s=30))
-
-    core.kill()
-    stdout, _ = running.communicate(timeout=600)
-
-    run = Run(said=json.loads(stdout), exit_code=running.returncode, home=home.folder())
-    assert (run.exit_code, run.said["state"]) == (1, "failed")
-    assert "engine" in run.said["reason"]
-    assert (run.bundle / "manifest.json").is_file()
-    assert _engines_of(run) == []
+    assert engines_of(six.home) == []

@@ -183,6 +183,7 @@ def test_one_word_is_refused_as_a_precision(word: str) -> None:
         ("load.concurrency", "allowed: key=value"),
         ("load.concurrency=1,2", "Add -m"),
         ("engine.settings.port=80", "engine.settings.max_request_s"),
+        ("engine.settings.max_batsh=4", "Did you mean engine.settings.max_batch?"),
         ("study.notes=a=b", "study.notes: study.notes=a=b (allowed: key=value). Quote a value"),
         ("study.notes=ü", "Quote a value with signs of its own"),
         ("artifact.config.h_kv=~", "artifact.config.h_kv: artifact.config.h_kv=~ (allowed: key=v"),
@@ -198,6 +199,42 @@ def test_one_word_is_refused_as_a_precision(word: str) -> None:
 )
 def test_a_bad_override_is_refused_with_field_seen_and_allowed(written: str, expected: str) -> None:
     assert expected in refused(written)
+
+
+@pytest.mark.parametrize(
+    ("override", "own", "strange"),
+    [
+        (
+            "engine.settings.colour=1",
+            "engine.settings.token_budget",
+            "engine.settings.max_num_seqs",
+        ),
+        # a setting of another engine is none of this one
+        (
+            "engine.settings.max_num_seqs=4",
+            "engine.settings.kv_blocks",
+            "engine.settings.page_size",
+        ),
+    ],
+)
+def test_an_unknown_setting_names_the_settings_of_the_chosen_engine_alone(
+    override: str, own: str, strange: str
+) -> None:
+    message = refused(override)
+
+    key = override.partition("=")[0]
+    assert message.startswith(f"{key}: {override} (unknown key)")
+    allowed = message.partition("(allowed: ")[2]
+    assert own in allowed
+    assert strange not in allowed
+
+
+def test_an_unknown_setting_of_another_chosen_engine_names_that_ones() -> None:
+    with pytest.raises(Refusal) as caught:
+        compose(["study=smollm2_vllm", "engine.settings.colour=1"])
+
+    assert "engine.settings.max_num_seqs" in str(caught.value)
+    assert "engine.settings.kv_blocks" not in str(caught.value)
 
 
 def test_an_unknown_study_names_those_that_exist() -> None:

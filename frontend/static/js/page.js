@@ -7,8 +7,8 @@
     if (!button) return;
     const before = button.textContent;
     navigator.clipboard.writeText(button.dataset.copy).then(
-      () => { button.textContent = "copied"; },
-      () => { button.textContent = "not allowed"; },
+      () => { button.textContent = document.body.dataset.copied; },
+      () => { button.textContent = document.body.dataset.refused; },
     ).then(() => setTimeout(() => { button.textContent = before; }, 1200));
   });
 
@@ -55,6 +55,18 @@
   });
   document.addEventListener("htmx:afterSwap", applyAll);
   applyAll();
+
+  // A slider beside a field: what it says is what the field holds, and the field alone is sent.
+  document.addEventListener("input", (event) => {
+    const field = document.getElementById(event.target.dataset?.mirrors ?? "");
+    if (field) {
+      field.value = Number(event.target.value).toFixed(3);
+      return;
+    }
+    for (const slider of document.querySelectorAll(`[data-mirrors="${event.target.id || "-"}"]`)) {
+      slider.value = event.target.value;
+    }
+  }, true);
 
   // On a narrow screen the tabs scroll; the one that is open is brought into sight.
   const here = document.querySelector(".tabs [aria-current]");

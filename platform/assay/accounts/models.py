@@ -85,3 +85,35 @@ class SignInLink(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+
+
+class FailedSignIn(models.Model):
+    """One failure to sign in, under the keyed digest of a name, an address, or both."""
+
+    key = models.CharField(max_length=64, db_index=True)
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+
+class ListPage(models.TextChoices):
+    """A list whose search somebody may keep."""
+
+    runs = "runs"
+    studies = "studies"
+
+
+class SavedView(models.Model):
+    """A search and its columns under a name, of one person and for their eyes only."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views"
+    )
+    name = models.CharField(max_length=80)
+    page = models.CharField(max_length=10, choices=ListPage.choices)
+    query = models.CharField(max_length=1000, blank=True)
+    columns = models.JSONField(default=list)  # names of metric columns; empty: the page's own
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "page", "name"], name="one_view_of_a_name")
+        ]

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from assay.analysis.absence import Absent
 from assay.analysis.clusters import Clusters
+from assay.analysis.columns import NO_PLACES, KeptSome, by_start, values, where
 from assay.analysis.documents import Aggregate
 from assay.analysis.errors import ClaimRefused
 from assay.analysis.figures import Figures, Floats, Places
-from assay.analysis.kept import place_of
+from assay.analysis.kept import KeptAttempts
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.metrics.rule import Rule
 from assay.analysis.ordered import Ordered
@@ -201,9 +202,9 @@ def of_attempts(
     ``of`` counts all attempts of the group (for rules sampled per event: all their samples), also of those
     that did not complete and are therefore not in the population.
     """
-    ordered = sorted(attempts, key=lambda a: (a.start_ns is None, a.start_ns, a.attempt_id))
-    places = np.fromiter((place_of(a) for a in ordered), dtype=np.int64, count=len(ordered))
-    completed = np.array([a.state is ClientState.completed for a in ordered], dtype=bool)
+    ordered = by_start(attempts) if len(attempts) else KeptSome(KeptAttempts(), NO_PLACES)
+    places = ordered.places
+    completed = where(ordered, "state", lambda state: state is ClientState.completed)
     found: list[Aggregate] = []
     for rule in ATTEMPT_RULES.values():
         used, offered = _samples(rule, figures, places, completed, shelf)
@@ -214,7 +215,7 @@ def of_attempts(
             population=population,
             denominator="samples" if rule.samples is not None else "attempts",
             perspective=rule.perspective,
-            clock_domain=_domain(rule, figures, ordered, places),
+            clock_domain=_domain(rule, figures, ordered),
             limited_by=levels["server" if rule.perspective != "client" else "client"],
         )
         found += of_samples(rule.id, rule.unit, used, offered=offered, scope=scope, seed=seed)
@@ -242,11 +243,11 @@ def _samples(
     return used, offered if known.any() else 0
 
 
-def _domain(rule: Rule, figures: Figures, attempts: Sequence[Attempt], places: Places) -> str:
+def _domain(rule: Rule, figures: Figures, attempts: KeptSome) -> str:
     if rule.perspective == "both":
         return "differences of local durations; no common clock"
     if rule.perspective == "client":
-        domains = {a.clock_domain for a in attempts}
+        domains = set(values(attempts, "clock_domain"))
     else:
-        domains = figures.server_domains_at(places)
+        domains = figures.server_domains_at(attempts.places)
     return min(domains) if len(domains) == 1 else "several"

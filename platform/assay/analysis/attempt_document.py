@@ -1,11 +1,13 @@
 """An attempt as JSON: every value, or null beside its reason."""
 
 import math
+from functools import lru_cache
 
 from assay.analysis.absence import Absent
 from assay.analysis.aggregates import special
 from assay.analysis.documents import AttemptReading, MetricValue
 from assay.analysis.metrics.registry import ATTEMPT_RULES
+from assay.analysis.metrics.rule import not_of
 from assay.analysis.retokenized import NO_TOKENIZER
 from assay.analysis.server_record import ServerRecord
 from assay.analysis.token_counts import disagreements, token_counts
@@ -98,20 +100,25 @@ def metric_values(attempt: Attempt, record: ServerRecord | None) -> dict[str, Me
     """Every rule of the catalogue on one attempt: a value, or why there is none."""
     found: dict[str, MetricValue] = {}
     kind = attempt.call_type
-    for rule in ATTEMPT_RULES.values():
-        value = rule.value(attempt, record, kind=kind)
+    for name, rule in ATTEMPT_RULES.items():
+        if kind not in rule.call_types:
+            found[name] = _none_of(rule.unit, not_of(kind).reason)
+            continue
+        value = rule.compute(attempt, record)
         if isinstance(value, Absent):
-            found[rule.id] = {"value": None, "unit": rule.unit, "absent": value.reason}
+            found[name] = _none_of(rule.unit, value.reason)
         elif math.isfinite(value):
-            found[rule.id] = {"value": value, "unit": rule.unit, "absent": None}
+            found[name] = {"value": value, "unit": rule.unit, "absent": None}
         else:
-            found[rule.id] = {
-                "value": None,
-                "unit": rule.unit,
-                "absent": None,
-                "special": special(value),
-            }
+            words = special(value)
+            found[name] = {"value": None, "unit": rule.unit, "absent": None, "special": words}
     return found
+
+
+@lru_cache(maxsize=1024)
+def _none_of(unit: str, reason: str) -> MetricValue:
+    """Most attempts of a run lack the same metrics for the same reasons."""
+    return {"value": None, "unit": unit, "absent": reason}
 
 
 def class_counts(attempt: Attempt) -> dict[str, int]:

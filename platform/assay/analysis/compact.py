@@ -50,7 +50,8 @@ class Coded:
         self.values: list[Any] = []
 
     def append(self, value: Any) -> None:
-        self.codes.append(self._coded(value))
+        code = self._code_of.get(value if self._key is None else self._key(value))
+        self.codes.append(self._coded(value) if code is None else code)
 
     def extend(self, other: "Coded") -> None:
         """Codes of the other are its own: each value gets the one that it has here."""
@@ -99,6 +100,25 @@ class Texts:
         self._bytes += other._bytes
         self._missing += other._missing
         self._ends.frombytes(ends.tobytes())
+
+    def padded(
+        self, places: NDArray[np.int64]
+    ) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
+        """The texts at these places to be compared, as bytes of one length, and which are there.
+
+        Each ends with a byte of 1, so that none is told from another by the padding.
+        """
+        ends = np.frombuffer(self._ends, dtype=np.int64)
+        starts, sizes = ends[places], ends[places + 1] - ends[places]
+        width = int(sizes.max(initial=0)) + 1
+        found = np.zeros((len(places), width), dtype=np.uint8)
+        owner = np.repeat(np.arange(len(places)), sizes)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        stored = np.frombuffer(self._bytes, dtype=np.uint8)
+        found[owner, within] = stored[np.repeat(starts, sizes) + within]
+        found[np.arange(len(places)), sizes] = 1
+        missing = np.frombuffer(self._missing, dtype=np.bool_)[places]
+        return found.view(f"S{width}")[:, 0], ~missing
 
     def __getitem__(self, at: int) -> str | None:
         if self._missing[at]:

@@ -6,6 +6,7 @@ and its derived tables they count from the run's origin (``origins_ns``), so tha
 
 from typing import Any, TypedDict
 
+from assay.analysis.counters.documents import CounterReading
 from assay.analysis.dependencies import DependencyAccount
 from assay.analysis.memory_layers import LayerReading
 from assay.analysis.residual.state_columns import StateColumns
@@ -216,6 +217,7 @@ class RunReading(TypedDict):
     origins_ns: dict[str, str]  # clock domain -> what was subtracted from its times, as text
     observed: dict[str, Any]  # counts of server record, iterations, unreadable lines
     resources: ResourceReading | None  # null: the stream was recorded elsewhere
+    counters: CounterReading | None  # null: no map of the engine's series is in the bundle
 
 
 class InterpretationDocument(RunReading):

@@ -54,8 +54,12 @@ class Figures:
         """Enter one attempt, whose values were computed for its document."""
         self.server_domains.append(record.clock_domain if record is not None else None)
         for name, metric in metrics.items():
-            value = _stored(metric)
-            if not math.isnan(value) or name in self.values:
+            value, column = metric["value"], self.values.get(name)
+            if value is None:
+                value = math.inf if "special" in metric else _ABSENT
+            if column is not None:
+                column.append(value)
+            elif value is not _ABSENT:
                 self._column(name, self.taken).append(value)
         self.taken += 1
         known: list[tuple[Sequence[float], int]] = []
@@ -104,19 +108,13 @@ class Figures:
             yield gathered(self.samples, stretches.part(first, last))
 
     def server_domains_at(self, places: Places) -> set[str]:
-        known = (self.server_domains[place] for place in places.tolist())
+        codes = np.frombuffer(self.server_domains.codes, dtype=np.intc)[places]
+        known = (self.server_domains.values[code] for code in np.unique(codes).tolist())
         return {domain for domain in known if domain is not None}
 
 
 def _absent(length: int) -> "array[float]":
     return array("d", [_ABSENT]) * length
-
-
-def _stored(metric: MetricValue) -> float:
-    value = metric["value"]
-    if value is not None:
-        return value
-    return math.inf if "special" in metric else _ABSENT
 
 
 def _samples_of(rule: Rule, attempt: Attempt, record: ServerRecord | None) -> Sequence[float]:

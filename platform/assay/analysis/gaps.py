@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from assay.analysis.columns import Mask, number, texts, values, where
 from assay.analysis.iterations import IterationLog
 from assay.analysis.server_record import ServerSummary
 from assay.analysis.token_counts import disagreement_words
@@ -83,21 +86,21 @@ def _path_traced(identity: Sequence[IdentityItem]) -> bool:
 
 def _count_gaps(attempts: Sequence[Attempt]) -> list[Gap]:
     found = []
-    with_content = [a for a in attempts if a.reply.content_events]
-    uncounted = [a for a in with_content if a.output_tokens is None]
+    has_content = number(attempts, "reply.content_events")[0] > 0
+    uncounted = _lacking(attempts, "output_tokens", has_content)
     if uncounted:
         found.append(
             gap(
-                f"output token counts of {len(uncounted)} attempt(s)",
+                f"output token counts of {uncounted} attempt(s)",
                 affects="TPOT and token throughput",
                 needed="usage or token ids from the server",
             )
         )
-    untimed = [a for a in with_content if a.reply.counted_tokens is None]
+    untimed = _lacking(attempts, "reply.counted_tokens", has_content)
     if untimed:
         found.append(
             gap(
-                f"arrival of single tokens in {len(untimed)} attempt(s)",
+                f"arrival of single tokens in {untimed} attempt(s)",
                 affects="gaps between tokens; only intervals at the layer of the client socket are known",
                 needed="token ids in every content event",
             )
@@ -110,20 +113,22 @@ def _count_gaps(attempts: Sequence[Attempt]) -> list[Gap]:
                 needed="an explanation by the server's own record (end tokens, stripped marks, batched ids)",
             )
         )
-    compressed = [a for a in attempts if "content-encoding" in a.headers]
+    compressed = np.count_nonzero(
+        where(attempts, "headers", lambda headers: "content-encoding" in headers)
+    )
     if compressed:
         found.append(
             gap(
-                f"response compression was on in {len(compressed)} attempt(s)",
+                f"response compression was on in {compressed} attempt(s)",
                 affects="chunk times: a compressor may hold bytes back",
                 needed="the same run without compression",
             )
         )
-    unrequested = [a for a in attempts if a.ids.task_id is None]
+    unrequested = np.count_nonzero(~texts(attempts, "task_id")[1])
     if unrequested:
         found.append(
             gap(
-                f"task ids of {len(unrequested)} attempt(s)",
+                f"task ids of {unrequested} attempt(s)",
                 affects="task ledger",
                 needed="task_id in the record",
             )
@@ -131,8 +136,12 @@ def _count_gaps(attempts: Sequence[Attempt]) -> list[Gap]:
     return found
 
 
+def _lacking(attempts: Sequence[Attempt], name: str, among: Mask) -> int:
+    return int(np.count_nonzero(among & ~number(attempts, name)[1]))
+
+
 def _clock_gaps(attempts: Sequence[Attempt], server: ServerSummary) -> list[Gap]:
-    foreign = sorted(server.uncalibrated - {a.clock_domain for a in attempts})
+    foreign = sorted(server.uncalibrated - set(values(attempts, "clock_domain")))
     found = [
         gap(
             f"mapping of clock domain {domain} onto the client's",

@@ -7,18 +7,23 @@ all measured attempts.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from assay.analysis.aggregates import Scope, of_attempts
 from assay.analysis.cached_share import cached_share
 from assay.analysis.call_types import by_call_type, one_call_type
+from assay.analysis.columns import number, only, values, where
 from assay.analysis.compat.column_aggregates import of_recorded
 from assay.analysis.documents import Aggregate
 from assay.analysis.figures import Figures
+from assay.analysis.goodput import goodput
 from assay.analysis.iterations import IterationLog
 from assay.analysis.load_windows import LoadWindow
 from assay.analysis.observed import CountedStep, ObservedStep
-from assay.analysis.rates import ServiceLevels, goodput, outcome_shares
+from assay.analysis.rates import ServiceLevels, outcome_shares
 from assay.analysis.shelf import Shelf
 from assay.analysis.step_aggregates import step_aggregates
+from assay.analysis.tries import request_codes
 from assay.analysis.window import Window
 from assay.analysis.window_rates import window_rates
 from assay.analysis.wire.attempt import Attempt
@@ -41,8 +46,18 @@ class Group:
 
     @property
     def clock_domain(self) -> str:
-        domains = {a.clock_domain for a in self.attempts}
+        domains = values(self.attempts, "clock_domain")
         return min(domains) if len(domains) == 1 else "several"
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(
+            population=f"attempts, {self.words}" if self.words else "attempts",
+            denominator="attempts",
+            perspective="client",
+            clock_domain=self.clock_domain,
+            limited_by=self.client_level,
+        )
 
 
 def group_of(
@@ -54,9 +69,9 @@ def group_of(
     superseded: frozenset[str] = frozenset(),
     unplanned: frozenset[str] = frozenset(),
 ) -> Group:
-    load = [a for a in attempts if a.segment == Segment.load]
+    load = only(attempts, where(attempts, "segment", lambda segment: segment == Segment.load))
     return Group(
-        attempts=load or attempts[:],
+        attempts=load or attempts,
         superseded=superseded,
         unplanned=unplanned,
         words=f"segment {Segment.load.value}" if load else "",
@@ -86,15 +101,10 @@ def group_aggregates(
     slo = slo.of_calls(call_type)
     chosen, words = group.attempts, group.words
     if asked is not None:
-        chosen = [a for a in chosen if asked.holds(a.sent_ns)]
+        sent, was_sent = number(chosen, "sent_ns")
+        chosen = only(chosen, was_sent & (asked.from_ns <= sent) & (sent < asked.to_ns))
         words = f"{words}, sent in the window".removeprefix(", ")
-    scope = Scope(
-        population=f"attempts, {words}" if words else "attempts",
-        denominator="attempts",
-        perspective="client",
-        clock_domain=group.clock_domain,
-        limited_by=group.client_level,
-    )
+    scope = replace(group, words=words).scope
     found = of_attempts(
         chosen,
         figures,
@@ -109,8 +119,10 @@ def group_aggregates(
         found += window_rates(group.attempts, one, scope, superseded=group.superseded)
     window = windows[0].window
     if slo.asked:
-        judged = [a for a in chosen if a.ids.request_id not in group.unplanned]
-        seen = len({a.ids.request_id or a.attempt_id for a in judged})
+        judged = chosen
+        if group.unplanned:
+            judged = [a for a in chosen if a.ids.request_id not in group.unplanned]
+        seen = len(np.unique(request_codes(judged)))
         found += goodput(
             judged,
             slo,
@@ -138,7 +150,7 @@ def groups_by_call_type(group: Group) -> list[Group]:
 
 def iteration_aggregates(log: IterationLog, group: Group, *, clock_domain: str) -> list[Aggregate]:
     """Step times and batch sizes of the group's segment."""
-    segments = {a.segment for a in group.attempts}
+    segments = set(values(group.attempts, "segment"))
     # A recorded stream has no segments; in a run, steps of warm-up and profile have none of these.
     every: list[ObservedStep | CountedStep] = [*log.steps, *(step for step, _ in log.counted)]
     steps = [s for s in every if segments == {None} or s.segment in segments - {None}]

@@ -7,10 +7,10 @@ shelf; what is handed out is a view that reads like the attempt. Asking it for w
 
 from array import array
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.analysis.compact import MISSING, Coded, Numbers, Texts
 from assay.analysis.shelf import Column, HeldShelf, Shelf, copied
@@ -37,6 +37,11 @@ _CODED = (
 _REPLY_CODED = ("problem", "scored")
 
 
+_READ = attrgetter(*_NUMBERS, *(f"reply.{name}" for name in _REPLY_NUMBERS))
+_READ_CODED = attrgetter(*_CODED, *(f"reply.{name}" for name in _REPLY_CODED))
+_READ_IDS = attrgetter(*(f"ids.{name}" for name in _IDS))
+
+
 def _items(headers: dict[str, str]) -> Hashable:
     return tuple(headers.items())
 
@@ -57,16 +62,14 @@ class KeptAttempts(Sequence[Attempt]):
     def take(self, attempt: Attempt) -> None:
         """Enter one attempt that is read to its end."""
         reply = attempt.reply
-        for name, texts in self.ids.items():
-            texts.append(getattr(attempt.ids, name))
-        for name, numbers in self.numbers.items():
-            numbers.append(getattr(attempt, name))
-        for name, numbers in self.reply_numbers.items():
-            numbers.append(getattr(reply, name))
-        for name, coded in self.coded.items():
-            coded.append(getattr(attempt, name))
-        for name, coded in self.reply_coded.items():
-            coded.append(getattr(reply, name))
+        for texts, text in zip(self.ids.values(), _READ_IDS(attempt), strict=True):
+            texts.append(text)
+        numbers = (*self.numbers.values(), *self.reply_numbers.values())
+        for column, number in zip(numbers, _READ(attempt), strict=True):
+            column.stored.append(MISSING if number is None else number)
+        codes = (*self.coded.values(), *self.reply_coded.values())
+        for coded, value in zip(codes, _READ_CODED(attempt), strict=True):
+            coded.append(value)
         self.events.append(len(self.times), len(reply.chunk_times_ns))
         self.bare_choices.append(len(self.bare), len(reply.bare_choice_times_ns))
         self.times.extend(np.asarray(reply.chunk_times_ns, dtype=np.int64))
@@ -249,10 +252,3 @@ class KeptReply(_View):
 def place_of(attempt: Attempt) -> int:
     """The number of a kept attempt among all that were kept with it."""
     return cast("KeptAttempt", attempt).place
-
-
-def kept_with(attempts: Sequence[Attempt]) -> tuple[KeptAttempts, NDArray[np.int64]]:
-    """The columns of kept attempts (at least one), and the place of each in them."""
-    first = cast("KeptAttempt", attempts[0])
-    places = np.fromiter((place_of(a) for a in attempts), dtype=np.int64, count=len(attempts))
-    return first.kept, places

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.analysis.absence import Absent
-from assay.analysis.window import Window, in_flight_steps, mean_level
+from assay.analysis.columns import number
+from assay.analysis.window import Window, in_flight
 from assay.analysis.wire.attempt import Attempt
 
 LEAST_TOLERANCE = 0.05
@@ -51,19 +52,18 @@ def littles_law(attempts: Sequence[Attempt], window: Window) -> LittlesLaw | Abs
     two edges add and take is alike in the mean and leaves chance alone, about the root of their number:
     three times that, over the attempts that ended, and at least 5 %.
     """
-    times = [
-        a.decided_ns - a.sent_ns
-        for a in attempts
-        if a.sent_ns is not None and a.decided_ns is not None and window.holds(a.decided_ns)
-    ]
-    if not times:
+    sent, was_sent = number(attempts, "sent_ns")
+    decided, has_ended = number(attempts, "decided_ns")
+    inside = was_sent & has_ended & (window.from_ns <= decided) & (decided < window.to_ns)
+    times = (decided - sent)[inside]
+    if not len(times):
         return Absent("no attempt ended in the window")
-    steps = in_flight_steps(attempts)
-    at_edges = _level(steps, window.from_ns) + _level(steps, window.to_ns)
+    steps = in_flight(attempts)
+    at_edges = steps.level_before(window.from_ns) + steps.level_before(window.to_ns)
     return LittlesLaw(
-        in_flight=mean_level(steps, window),
+        in_flight=steps.mean(window),
         # sum of times / window length = (n / length) * (sum of times / n)
-        rate_times_latency=sum(times) / (window.to_ns - window.from_ns),
+        rate_times_latency=int(times.sum()) / (window.to_ns - window.from_ns),
         tolerance=max(LEAST_TOLERANCE, 3 * math.sqrt(at_edges) / len(times)),
         ended=len(times),
     )
@@ -83,7 +83,3 @@ def littles_law_document(found: LittlesLaw | Absent) -> dict[str, Any]:
         "holds": found.holds,
         "absent": None,
     }
-
-
-def _level(steps: Sequence[tuple[int, int]], t_ns: int) -> int:
-    return next((level for at_ns, level in reversed(steps) if at_ns < t_ns), 0)

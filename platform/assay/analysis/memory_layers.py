@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TypedDict
 
+from assay.analysis.columns import number
 from assay.analysis.errors import ClaimRefused
 from assay.analysis.wire.attempt import Attempt
 
@@ -49,7 +50,8 @@ def memory_layers(
 
 
 def _prefix_cache(attempts: Sequence[Attempt], *, declared: bool) -> LayerReading:
-    known = [n for a in attempts if (n := a.reply.cached_tokens) is not None]
+    counts, told = number(attempts, "reply.cached_tokens")
+    known = counts[told].tolist()
     hits = sum(n > 0 for n in known)
     absent = None
     if not known:

@@ -9,16 +9,15 @@ sort all samples a thousand times to say the same). Interval of a share: Wilson.
 spread within this start of the engine only; another start is another sample.
 """
 
-import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.clusters import Clusters
+from assay.analysis.distributions import NORMAL_975, binomial_quantile, student_quantile
 from assay.analysis.ordered import Ordered
 
 PERCENTILE_RULE = "nearest_rank"
@@ -40,18 +39,6 @@ class Interval:
     kind: str
 
 
-def prepare() -> None:
-    """Load what intervals are computed with: a third of a second, best spent while somebody else works.
-
-    It is loaded at its first use as well. ``scipy.stats`` would take another second.
-    """
-    _special()
-
-
-def _special() -> ModuleType:
-    return importlib.import_module("scipy.special")
-
-
 def rank_of(q: float, n: int) -> int:
     """Nearest rank (from 1) of quantile ``q`` in ``n`` samples: ceil(q n)."""
     # The product is rounded first: 0.95 * 20 is 19.000000000000004 in binary and must be rank 19.
@@ -68,20 +55,13 @@ def samples_needed(q: float) -> int:
     return math.ceil(round(1 / (1 - q), 9))
 
 
-def _binomial_quantile(share: float, n: int, q: float) -> int:
-    """The smallest k with P(B <= k) >= ``share``, B ~ Binomial(n, q)."""
-    k: int = max(0, math.ceil(_special().bdtrik(share, n, q)))
-    is_below = k > 0 and _special().bdtr(k - 1, n, q) >= share
-    return k - 1 if is_below else k
-
-
 def percentile_interval(ordered: Sequence[float] | Floats | Ordered, q: float) -> Interval | None:
     """Two order statistics that cover the ``q`` quantile with at least 95 %; None with too few samples."""
     n = len(ordered)
     tail = (1 - CONFIDENCE) / 2
     # X_(l) <= quantile < X_(u) has probability P(l <= B < u) with B ~ Binomial(n, q).
-    low = _binomial_quantile(tail, n, q)
-    high = _binomial_quantile(1 - tail, n, q) + 1
+    low = binomial_quantile(tail, n, q)
+    high = binomial_quantile(1 - tail, n, q) + 1
     if low < 1 or high > n:
         return None
     return Interval(
@@ -156,7 +136,7 @@ def clustered_percentile_interval(samples: Clusters, q: float) -> Interval | Non
         return None
     deviation = hits - sizes * (hits.sum() / n)
     error = math.sqrt(m / (m - 1) * float(np.sum(deviation**2))) / n
-    reach = float(_special().stdtrit(m - 1, 1 - (1 - CONFIDENCE) / 2)) * error
+    reach = student_quantile(CONFIDENCE, m - 1) * error
     # The quantile is one of finitely many shares: half a sample is known no better than that.
     low, high = q - max(reach, 0.5 / n), q + max(reach, 0.5 / n)
     if low <= 0 or high > 1:
@@ -168,7 +148,7 @@ def share_interval(hits: int, of: int) -> Interval | None:
     """Wilson's interval of the share ``hits / of``; None of nothing. Source: E. B. Wilson, JASA 22 (1927)."""
     if of < 1:
         return None
-    z = float(_special().ndtri(1 - (1 - CONFIDENCE) / 2))
+    z = NORMAL_975
     share = hits / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))

@@ -1,14 +1,13 @@
-"""Build the predictions of a run before it is launched, and hold that they were.
+"""Build the predictions of a run before it is launched.
 
 Three kinds: work, capacity and time. Each parameter carries its source label; every row names its layer, its
 validity and the observation that would overturn it. A prediction that was not registered before the launch is
-none: ``check_registered`` refuses it.
+none: ``registered`` refuses it.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.analysis.absence import Absent
 from assay.analysis.calibration import EXTRAPOLATED, FORMULA, Calibration
 from assay.analysis.definition import DEFINITION_VERSION
 from assay.analysis.errors import ClaimRefused
@@ -36,7 +35,6 @@ from assay.analysis.perfmodel.work import NOT_COUNTED
 from experiments.identity import spec_digest
 from runners.protocol.documents import PredictionsDocument
 from runners.protocol.errors import Finding
-from runners.protocol.events import SessionEvent
 
 MEASURED_ENGINE = "torch"  # the micro-benchmark's patterns are those of this engine
 FIT = "fit"
@@ -166,41 +164,6 @@ def _config(artifact: Mapping[str, Any]) -> Mapping[str, Any]:
         )
     found: Mapping[str, Any] = config
     return found
-
-
-def check_registered(
-    session_events: Sequence[Mapping[str, Any]], predictions_digest: str
-) -> Absent | None:
-    """None if these predictions were registered before the launch; Absent if the run registered none.
-
-    Raises ClaimRefused where a prediction came late or is not the registered one: after ``launch`` it could
-    know the result. The order is that of ``session.jsonl``, which is append-only.
-    """
-    launch: int | None = None
-    registered: tuple[int, str] | None = None
-    for place, row in enumerate(session_events):
-        if row.get("event") == SessionEvent.launch and launch is None:
-            launch = place
-        if row.get("event") == SessionEvent.predictions_registered and registered is None:
-            registered = (place, str(row.get("sha256")))
-    if registered is None:
-        return Absent("the session registered no predictions")
-    place, digest = registered
-    if launch is not None and place > launch:
-        raise ClaimRefused(
-            field="predictions",
-            seen="registered after the launch",
-            allowed="registered before the launch",
-            remedy="A prediction after the result is none; run again.",
-        )
-    if digest != predictions_digest:
-        raise ClaimRefused(
-            field="predictions",
-            seen=f"sha256 {predictions_digest}",
-            allowed=f"the registered sha256 {digest}",
-            remedy="Use the document that was registered before the launch.",
-        )
-    return None
 
 
 def _add_slope(known: Known, executed: Executed, *, context: int) -> None:

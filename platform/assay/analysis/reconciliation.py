@@ -3,8 +3,12 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
+from assay.analysis.columns import number, only, texts, values
 from assay.analysis.documents import Reconciliation
 from assay.analysis.server_record import AGAIN
+from assay.analysis.tries import request_codes
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
@@ -21,13 +25,15 @@ def reconcile(
     server record shows as received; None when there is no server record at all. ``again`` counts deliveries
     of an attempt beyond its first; ``unplanned`` are requests that the client made while the run went.
     """
-    states = Counter(a.state for a in attempts)
-    requests = {a.ids.request_id or a.attempt_id for a in attempts if a.ids.retry_of is None}
-    first_tries = len({a.ids.request_id or a.attempt_id for a in attempts})
+    states = Counter(values(attempts, "state"))
+    codes = request_codes(attempts)
+    requests = len(np.unique(codes[~texts(attempts, "retry_of")[1]]))
+    first_tries = len(np.unique(codes))
     offered = first_tries if offered is None else offered
-    asked_again = len({a.ids.request_id for a in attempts} & set(unplanned))
-    created = sum(_was_created(a) for a in attempts)
-    sent = [a for a in attempts if a.sent_ns is not None]
+    asked_again = len({a.ids.request_id for a in attempts} & set(unplanned)) if unplanned else 0
+    # Anything beyond a schedule shows that the client made the attempt.
+    was_created, was_sent = (number(attempts, name)[1] for name in ("start_ns", "sent_ns"))
+    created = int(np.count_nonzero(was_created))
     differences = []
     retries = len(attempts) - first_tries
     if retries:
@@ -45,23 +51,23 @@ def reconcile(
         differences.append(
             f"unexplained: {planned - offered} request(s) seen that were not offered"
         )
-    if first_tries > len(requests):
+    if first_tries > requests:
         differences.append(
-            f"unexplained: {first_tries - len(requests)} request(s) seen only as retries"
+            f"unexplained: {first_tries - requests} request(s) seen only as retries"
         )
     if len(attempts) > created:
         differences.append(
             f"offered exceeds created by {len(attempts) - created}: scheduled, then nothing recorded"
         )
-    differences += _not_sent([a for a in attempts if _was_created(a)])
+    differences += _not_sent(only(attempts, was_created & ~was_sent))
     if received is not None:
-        differences += _not_received(sent, attempts, received)
+        differences += _not_received(only(attempts, was_sent), received)
     if again:
         differences.append(f"deliveries exceed received by {again}: {AGAIN}")
     return Reconciliation(
         offered=offered,
         created=created,
-        sent=len(sent),
+        sent=int(np.count_nonzero(was_sent)),
         received=None if received is None else len(received),
         completed=states[ClientState.completed],
         failed=states[ClientState.failed],
@@ -73,15 +79,7 @@ def reconcile(
     )
 
 
-def _was_created(attempt: Attempt) -> bool:
-    """Anything beyond a schedule shows that the client made the attempt."""
-    return attempt.start_ns is not None
-
-
-def _not_sent(attempts: Sequence[Attempt]) -> list[str]:
-    missing = [a for a in attempts if a.sent_ns is None]
-    if not missing:
-        return []
+def _not_sent(missing: Sequence[Attempt]) -> list[str]:
     by_reason = Counter((a.failure or a.state.value).partition(":")[0] for a in missing)
     return [
         f"created exceeds sent by {count}: ended before the send ({reason})"
@@ -91,9 +89,7 @@ def _not_sent(attempts: Sequence[Attempt]) -> list[str]:
     ]
 
 
-def _not_received(
-    sent: Sequence[Attempt], attempts: Sequence[Attempt], received: Collection[str]
-) -> list[str]:
+def _not_received(sent: Sequence[Attempt], received: Collection[str]) -> list[str]:
     seen = set(received)
     missing = [a for a in sent if a.attempt_id not in seen]
     lost = [

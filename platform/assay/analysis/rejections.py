@@ -7,10 +7,11 @@ gave none is absent here, which says nothing of queues that reject without a rep
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TypedDict
 
+from assay.analysis.columns import only, where
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
@@ -55,12 +56,11 @@ def level_of(attempt: Attempt) -> RejectionLevel:
     return RejectionLevel.unknown
 
 
-def rejections(attempts: Iterable[Attempt]) -> list[Rejections]:
+def rejections(attempts: Sequence[Attempt]) -> list[Rejections]:
     """Counts by level, status and server name, in that order."""
+    rejected = where(attempts, "state", lambda state: state is ClientState.rejected)
     counted = Counter(
-        (level_of(a).value, a.status, a.headers.get("server"))
-        for a in attempts
-        if a.state is ClientState.rejected
+        (level_of(a).value, a.status, a.headers.get("server")) for a in only(attempts, rejected)
     )
     ordered = sorted(counted.items(), key=lambda item: [str(part) for part in item[0]])
     return [

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from assay.analysis.columns import where
 from assay.analysis.errors import BadRecord
+from assay.analysis.tries import tries_of
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
@@ -82,25 +86,21 @@ def observed_retries(attempts: Sequence[Attempt]) -> ObservedRetries:
 
     Counts stand on the stored mapping request -> attempt; every failed attempt is in them.
     """
-    tries: dict[str, list[Attempt]] = {}
-    for attempt in attempts:
-        tries.setdefault(attempt.ids.request_id or attempt.attempt_id, []).append(attempt)
-    totals: dict[int, list[int]] = {}
-    needless = 0
-    for made in tries.values():
-        ordered = sorted(made, key=lambda a: (a.start_ns is None, a.start_ns))
-        needless += sum(a.state is ClientState.completed for a in ordered[:-1])
-        for number, attempt in enumerate(ordered):
-            entry = totals.setdefault(number, [0, 0])
-            entry[0] += 1
-            entry[1] += attempt.state is not ClientState.completed
+    tries = tries_of(attempts)
+    completed = where(attempts, "state", lambda state: state is ClientState.completed)[tries.order]
+    tried_again = np.ones_like(completed)
+    tried_again[tries.last] = False
+    made = np.bincount(tries.number)
+    failed = np.bincount(tries.number[~completed], minlength=len(made))
     return ObservedRetries(
-        requests=len(tries),
+        requests=len(tries.first),
         attempts=len(attempts),
-        retried_after_success=needless,
+        retried_after_success=int(np.count_nonzero(completed & tried_again)),
         rounds=tuple(
-            Round(number=number, attempts=made, failed=failed)
-            for number, (made, failed) in sorted(totals.items())
+            Round(number=number, attempts=attempts_made, failed=attempts_failed)
+            for number, (attempts_made, attempts_failed) in enumerate(
+                zip(made.tolist(), failed.tolist(), strict=True)
+            )
         ),
     )
 

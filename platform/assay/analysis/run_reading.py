@@ -7,6 +7,9 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.analysis.attempt_parts import AttemptParts
+from assay.analysis.columns import values
+from assay.analysis.counters.checks import differences
+from assay.analysis.counters.documents import CounterReading
 from assay.analysis.definition import DEFINITION_VERSION
 from assay.analysis.dependencies import DependencyAccount
 from assay.analysis.documents import LEDGERS, Aggregate, LedgerRow, RunReading
@@ -24,7 +27,7 @@ from assay.analysis.iterations import IterationLog
 from assay.analysis.kept import KeptAttempts
 from assay.analysis.ledgers.contract import IMPLIED, Contract
 from assay.analysis.ledgers.server import sent_again
-from assay.analysis.ledgers.task import PlannedTask, by_task, task_rows
+from assay.analysis.ledgers.task import PlannedTask, task_rows
 from assay.analysis.levels import Levels
 from assay.analysis.load_windows import LoadShape, LoadWindow, load_windows
 from assay.analysis.memory_layers import memory_layers
@@ -33,12 +36,14 @@ from assay.analysis.reconciliation import reconcile
 from assay.analysis.rejections import rejections
 from assay.analysis.residual.state_columns import StateColumns
 from assay.analysis.resources.documents import ResourceReading
+from assay.analysis.resources.energy_figures import Metering, with_energy
 from assay.analysis.retries import observed_retries, retries_document
 from assay.analysis.server_record import ServerRecord, ServerSummary
 from assay.analysis.shelf import Shelf
 from assay.analysis.stream_diagnosis import places_of
 from assay.analysis.structures.reading import WorkloadReader
 from assay.analysis.task_documents import TaskReading
+from assay.analysis.tries import by_task
 from assay.analysis.window import Window
 from assay.analysis.window_rates import window_document, window_gaps
 from assay.analysis.wire.attempt import Attempt
@@ -73,6 +78,8 @@ class RunInputs:
     context_location: str | None = None  # as the workload declares it
     client_error: Mapping[str, Any] = field(default_factory=dict)  # as ``clocks.json`` has it
     resources: ResourceReading | None = None
+    metering: Metering | None = None
+    counters: CounterReading | None = None
 
     def sent_on_purpose(self, planned: int | None) -> int | None:
         """Planned requests without those that the load never meant to send."""
@@ -136,14 +143,14 @@ class Gathered:
 
 
 def task_ledger(
-    attempts: Iterable[Attempt],
+    attempts: Sequence[Attempt],
     contract: Contract,
     *,
     level: str,
     planned: Mapping[str, PlannedTask] = MappingProxyType({}),
 ) -> Iterator[list[LedgerRow]]:
     """The rows of each task, in order of first appearance. ``planned``: its requests in the plan."""
-    for task_id, own in by_task(attempts).items():
+    for task_id, own in by_task(attempts):
         yield task_rows(task_id, own, contract, level=level, planned=planned.get(task_id))
 
 
@@ -167,6 +174,10 @@ def run_reading(
     )
     windows = load_windows(group.attempts, inputs.load, inputs.window)
     aggregates = _aggregates(inputs, gathered, group, windows, server.domains, shelf)
+    resources, of_energy = with_energy(
+        inputs.resources, inputs.metering, group.attempts, windows[0].window, group.scope
+    )
+    aggregates += of_energy
     ends = {**gathered.ends, "task": tasks.states}
     task_readings, workload_reading = workload.read(attempts, tasks.last_rows, inputs.contract)
     run = RunReading(
@@ -204,12 +215,15 @@ def run_reading(
             "iterations": inputs.iterations.count if inputs.iterations is not None else 0,
             "unreadable_lines": inputs.unreadable_lines,
             "uncalibrated_domains": sorted(
-                server.uncalibrated - {attempt.clock_domain for attempt in attempts}
+                server.uncalibrated - set(values(attempts, "clock_domain"))
             ),
             "rejections": rejections(attempts),
         },
-        resources=inputs.resources,
+        resources=resources,
+        counters=inputs.counters,
     )
+    if inputs.counters is not None:
+        run["reconciliation"]["differences"] += differences(inputs.counters["checks"])
     return run, task_readings
 
 

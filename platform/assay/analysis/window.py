@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.absence import Absent
+from assay.analysis.columns import Instants, Mask, number, where
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.wire.attempt import Attempt
 from assay.analysis.wire.reply import Reply
@@ -34,60 +35,96 @@ class Window:
 
 def whole_window(attempts: Sequence[Attempt]) -> Window | Absent:
     """From the first send to just after the last final fact or arrival of these attempts."""
-    starts = [a.sent_ns for a in attempts if a.sent_ns is not None]
+    starts, was_sent = number(attempts, "sent_ns")
     ends = [
-        t
-        for a in attempts
-        for t in (a.decided_ns, a.done_ns, a.reply.last_read_ns)
-        if t is not None
+        int(times[known].max())
+        for times, known in (
+            number(attempts, name) for name in ("decided_ns", "done_ns", "reply.last_read_ns")
+        )
+        if known.any()
     ]
-    if not starts or not ends or max(ends) <= min(starts):
+    if not was_sent.any() or not ends or max(ends) <= starts[was_sent].min():
         return Absent("no span between a first send and a last end")
-    return Window(from_ns=min(starts), to_ns=max(ends) + 1, chosen="first send to last end")
+    return Window(
+        from_ns=int(starts[was_sent].min()), to_ns=max(ends) + 1, chosen="first send to last end"
+    )
 
 
-def in_flight_steps(attempts: Sequence[Attempt]) -> list[tuple[int, int]]:
-    """(time, attempts in flight from then on): sent and not yet at their final fact."""
-    starts, ends = [], []
-    for attempt in attempts:
-        start, end = attempt.sent_ns, attempt.decided_ns
-        if start is not None:
-            starts.append(start)
-            if end is not None:
-                ends.append(max(end, start))
-    times = np.array(starts + ends, dtype=np.int64)
-    changes = np.repeat([1, -1], [len(starts), len(ends)])
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A step function: from each of these instants on (they rise) it has this level, before them 0."""
+
+    times_ns: Instants
+    levels: Instants
+
+    def level_before(self, t_ns: int) -> int:
+        place = int(np.searchsorted(self.times_ns, t_ns, side="left"))
+        return int(self.levels[place - 1]) if place else 0
+
+    def mean(self, window: Window) -> float:
+        """Time-weighted over the window."""
+        if not len(self.times_ns):
+            return 0.0
+        bounded = np.clip(np.append(self.times_ns, window.to_ns), window.from_ns, window.to_ns)
+        return int(np.sum(self.levels * np.diff(bounded))) / (window.to_ns - window.from_ns)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """(time, level from then on)."""
+        return list(zip(self.times_ns.tolist(), self.levels.tolist(), strict=True))
+
+
+def in_flight(attempts: Sequence[Attempt]) -> Steps:
+    """Attempts in flight: sent and not yet at their final fact."""
+    starts, was_sent = number(attempts, "sent_ns")
+    ends, has_ended = number(attempts, "decided_ns")
+    both = was_sent & has_ended
+    began, ended = starts[was_sent], np.maximum(starts[both], ends[both])
+    times = np.concatenate([began, ended])
+    changes = np.repeat([1, -1], [len(began), len(ended)])
     order = np.argsort(times, kind="stable")
     times, levels = times[order], np.cumsum(changes[order])
     last = np.flatnonzero(np.diff(times, append=times[-1:] + 1))  # of several at one instant
-    return list(zip(times[last].tolist(), levels[last].tolist(), strict=True))
+    return Steps(times[last], levels[last])
+
+
+def in_flight_steps(attempts: Sequence[Attempt]) -> list[tuple[int, int]]:
+    """(time, attempts in flight from then on)."""
+    return in_flight(attempts).pairs()
 
 
 def mean_in_flight(attempts: Sequence[Attempt], window: Window) -> float:
     """Time-weighted mean of attempts in flight over the window."""
-    return mean_level(in_flight_steps(attempts), window)
-
-
-def mean_level(steps: Sequence[tuple[int, int]], window: Window) -> float:
-    """Time-weighted mean of a step function over the window."""
-    if not steps:
-        return 0.0
-    times, levels = np.array(steps, dtype=np.int64).T
-    bounded = np.clip(np.append(times, window.to_ns), window.from_ns, window.to_ns)
-    return int(np.sum(levels * np.diff(bounded))) / (window.to_ns - window.from_ns)
+    return in_flight(attempts).mean(window)
 
 
 def tokens_arrived(attempts: Sequence[Attempt], window: Window) -> int | Absent:
     """Output tokens that arrived in the window, whatever became of their attempts."""
-    total = 0
-    for attempt in attempts:
-        tokens = _tokens_within(attempt.reply, window)
-        if tokens is None:
-            return Absent(
-                f"when the tokens of {attempt.attempt_id} arrived is unknown: chunks are no tokens"
-            )
-        total += tokens
+    tokens, counted = number(attempts, "reply.counted_tokens")
+    whole, crosses = _content_in(attempts, window)
+    total = int(tokens[whole & counted].sum())
+    unknown = np.flatnonzero(whole & ~counted)
+    for place in np.flatnonzero(crosses).tolist():
+        if len(unknown) and unknown[0] < place:
+            break
+        found = _tokens_within(attempts[place].reply, window)
+        if found is None:
+            unknown = np.array([place])
+            break
+        total += found
+    if len(unknown):
+        name = attempts[int(unknown[0])].attempt_id
+        return Absent(f"when the tokens of {name} arrived is unknown: chunks are no tokens")
     return total
+
+
+def _content_in(attempts: Sequence[Attempt], window: Window) -> tuple[Mask, Mask]:
+    """Which replies have all of their content in the window, and which others cross an edge of it."""
+    first, has_content = number(attempts, "reply.first_content_ns")
+    last, _ = number(attempts, "reply.last_content_ns")
+    has_content = has_content & (number(attempts, "reply.content_events")[0] > 0)
+    whole = has_content & (first >= window.from_ns) & (last < window.to_ns)
+    touches = has_content & (first < window.to_ns) & (last >= window.from_ns)
+    return whole, touches & ~whole
 
 
 def _tokens_within(reply: Reply, window: Window) -> int | None:
@@ -127,12 +164,24 @@ def tokens_of_completed(
     attempts: Sequence[Attempt], window: Window, *, prompt: bool
 ) -> int | Absent:
     """Prompt or output tokens, as the server counted them, of the attempts that completed in the window."""
-    total = 0
-    for attempt in attempts:
-        if attempt.state is not ClientState.completed or not window.holds(attempt.decided_ns):
-            continue
-        tokens = attempt.prompt_tokens if prompt else attempt.output_tokens
-        if tokens is None:
-            return Absent(f"the token count of {attempt.attempt_id} is unknown")
-        total += tokens
-    return total
+    done = completed_in(attempts, window)
+    tokens, known = number(attempts, "prompt_tokens" if prompt else "output_tokens")
+    unknown = np.flatnonzero(done & ~known)
+    if len(unknown):
+        name = attempts[int(unknown[0])].attempt_id
+        return Absent(f"the token count of {name} is unknown")
+    return int(tokens[done].sum())
+
+
+def completed_in(attempts: Sequence[Attempt], window: Window) -> Mask:
+    """Which attempts completed in the window."""
+    decided, known = number(attempts, "decided_ns")
+    inside = known & (window.from_ns <= decided) & (decided < window.to_ns)
+    return inside & where(attempts, "state", lambda state: state is ClientState.completed)
+
+
+def with_content(attempts: Sequence[Attempt], window: Window) -> int:
+    """How many replies had a content event in the window."""
+    whole, crosses = _content_in(attempts, window)
+    places = np.flatnonzero(crosses).tolist()
+    return int(whole.sum()) + sum(any_content(attempts[at].reply, window) for at in places)

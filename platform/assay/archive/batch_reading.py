@@ -5,12 +5,9 @@ tables and what the run's aggregates need. Nothing of an attempt's text comes ba
 """
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 
 import pyarrow as pa
 
@@ -21,10 +18,12 @@ from assay.analysis.run_reading import Gathered
 from assay.analysis.server_record import ServerRecord
 from assay.analysis.structures.reading import WorkloadReader
 from assay.archive.attempt_batches import Batch
-from assay.archive.captured_attempts import Capture, captured_attempts
+from assay.archive.captured_attempts import Capture, WireFiles, captured_attempts
 from assay.archive.derived_rows import batches_of
 
-WORTH_WORKERS_BYTES = 2**20  # of wire on disk; below it a process costs more than it saves
+# Of wire on disk, some 600,000 events. Below it an interpretation takes a few seconds, and to start
+# processes and hand over what they read would take one of CPU to save one.
+WORTH_WORKERS_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +54,12 @@ class BatchRead:
 Map = Callable[[Iterable[Order]], Iterator[BatchRead]]
 
 
-def read_batch(order: Order) -> BatchRead:
+def read_batch(order: Order, files: WireFiles) -> BatchRead:
     """Read the attempts of one batch and everything that is said of each."""
     gathered = Gathered()
     parts: list[AttemptParts] = []
     observed: list[ObservedAttempt] = []
-    for attempt in captured_attempts(order.batch, order.capture):
+    for attempt in captured_attempts(order.batch, order.capture, files):
         name = attempt.attempt_id
         record = order.records.get(name)
         read = attempt_parts(attempt, record, (), order.facts)
@@ -83,22 +82,10 @@ def reading_map(wire_bytes: int, *, processors: int | None = None) -> Iterator[M
     """
     count = processors or len(os.sched_getaffinity(0))
     if count < 2 or wire_bytes < WORTH_WORKERS_BYTES:
-        yield lambda orders: map(read_batch, orders)
+        files = WireFiles()
+        yield lambda orders: (read_batch(order, files) for order in orders)
         return
-    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
-        pool.submit(int).result()  # fork now
-        yield lambda orders: _in_order(pool, orders, ahead=2 * count)
+    from assay.archive.workers import in_workers  # a small run starts none
 
-
-def _in_order(
-    pool: ProcessPoolExecutor, orders: Iterable[Order], *, ahead: int
-) -> Iterator[BatchRead]:
-    """Results in the order asked, with at most ``ahead`` batches on the way; then the workers go."""
-    waiting: deque[Future[BatchRead]] = deque()
-    for order in orders:
-        waiting.append(pool.submit(read_batch, order))
-        if len(waiting) >= ahead:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
-    pool.shutdown()
+    with in_workers(count) as read:
+        yield read

@@ -10,8 +10,8 @@ from assay.analysis.ledgers.resource import ProcessRelease
 from assay.analysis.levels import Levels
 from assay.analysis.load_windows import LoadShape, Stage
 from assay.analysis.metrics.client import send_lag
-from assay.analysis.predictions import check_registered
 from assay.analysis.rates import ServiceLevels
+from assay.analysis.registered import check_registered
 from assay.analysis.wire.attempt import Attempt
 from assay.archive.readers import Bundle, SessionRow
 from runners.protocol import layout, manifest

@@ -1,5 +1,6 @@
 """Read the attempts of one batch from the client's record and the wire, each to its final state."""
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +25,7 @@ from runners.protocol.events import WireKind
 
 _ENDS = frozenset({WireKind.closed, WireKind.timeout, WireKind.cancel, WireKind.error})
 _COLUMNS = ["attempt_id", "t_ns", "data"]
+_HELD_GROUPS = 4  # of about 4 MiB each
 _WITHHELD = "the wire bytes are withheld from this copy: the outcome cannot be read"
 
 
@@ -38,24 +40,43 @@ class Capture:
     tokenizer: Path | Absent
 
 
-def captured_attempts(batch: Batch, capture: Capture) -> Iterator[Attempt]:
+class WireFiles:
+    """Row groups of wire files. Neighbouring batches share some, so the last few are held."""
+
+    def __init__(self) -> None:
+        self._groups: OrderedDict[tuple[Path, int], pa.Table] = OrderedDict()
+
+    def rows(self, file: Path, group: int) -> pa.Table:
+        """The reads of one row group, without what else a row says."""
+        key = (file, group)
+        if key not in self._groups:
+            with pq.ParquetFile(file) as table:
+                found = table.read_row_group(group, columns=_COLUMNS, use_threads=False)
+            self._groups[key] = found
+            while len(self._groups) > _HELD_GROUPS:
+                self._groups.popitem(last=False)
+        self._groups.move_to_end(key)
+        return self._groups[key]
+
+
+def captured_attempts(batch: Batch, capture: Capture, files: WireFiles) -> Iterator[Attempt]:
     """The batch's attempts in its order."""
     readers = [_Row(row, capture).reader() for row in batch.rows()]
-    for place, times, pieces in _reads(batch, capture.origin_ns):
+    for place, times, pieces in _reads(batch, capture.origin_ns, files):
         readers[place].read_responses(times, pieces)
     attempts = [_finished(reader, withheld=capture.wire_withheld) for reader in readers]
     retokenize(attempts, counter_at(capture.tokenizer))
     yield from attempts
 
 
-def _reads(batch: Batch, origin_ns: int) -> Iterator[tuple[int, list[int], list[bytes]]]:
+def _reads(
+    batch: Batch, origin_ns: int, files: WireFiles
+) -> Iterator[tuple[int, list[int], list[bytes]]]:
     """(place in the batch, times, bytes) of consecutive reads of one attempt, each attempt's in order."""
     names = batch.attempts["attempt_id"].combine_chunks()
     for wire in batch.wire:
-        with pq.ParquetFile(wire.file) as table:
-            for group in wire.groups:
-                rows = table.read_row_group(group, columns=_COLUMNS, use_threads=False)
-                yield from _runs(rows, names, origin_ns)
+        for group in wire.groups:
+            yield from _runs(files.rows(wire.file, group), names, origin_ns)
 
 
 def _runs(

@@ -20,6 +20,7 @@ from assay.analysis.task_documents import TaskReading
 from assay.archive.derived_rows import task_batch
 from assay.archive.derived_schemas import (
     ATTEMPTS,
+    ATTEMPTS_BEFORE_TASKS,
     ATTEMPTS_SCHEMA,
     BY_ATTEMPT,
     END,
@@ -71,13 +72,15 @@ class AttemptTables:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._partial = folder / f"{ATTEMPTS}.part"
         self._writers = {
-            name: GroupedWriter(
-                self._partial if name == ATTEMPTS else folder / name, schema, group_rows
-            )
+            name: GroupedWriter(folder / name, schema, group_rows)
             for name, (schema, group_rows) in BY_ATTEMPT.items()
+            if name != ATTEMPTS
         }
+        # Put aside as it is, until each attempt's task is known.
+        self._partial = folder / f"{ATTEMPTS}.part"
+        self._aside = pa.ipc.new_file(self._partial, ATTEMPTS_BEFORE_TASKS)
+        self._task_ids = [pa.array([], pa.string())]
 
     def __enter__(self) -> "AttemptTables":
         return self
@@ -90,20 +93,28 @@ class AttemptTables:
     ) -> None:
         for writer in self._writers.values():
             writer.close()
+        self._aside.close()
         self._writers = {}
 
     def write(self, batches: Mapping[str, pa.RecordBatch]) -> None:
         for name, batch in batches.items():
-            self._writers[name].write(batch)
+            if name != ATTEMPTS:
+                self._writers[name].write(batch)
+        attempts = batches[ATTEMPTS]
+        self._aside.write_batch(attempts)
+        self._task_ids.append(attempts.column("task_id"))
 
     def finish(self, tasks: Iterable[Sequence[LedgerRow]]) -> None:
         """Add the task ledger, and each attempt's task to its row."""
         ends = self._write_tasks(tasks)
         self.__exit__(None, None, None)
+        own = pc.index_in(pa.concat_arrays(self._task_ids), value_set=ends["subject"])
+        ends, done = ends.drop_columns(["subject"]), 0
         _, group_rows = BY_ATTEMPT[ATTEMPTS]
         writer = GroupedWriter(self._folder / ATTEMPTS, ATTEMPTS_SCHEMA, group_rows)
-        for batch in pq.ParquetFile(self._partial).iter_batches(batch_size=group_rows):
-            writer.write(_with_tasks(batch, ends))
+        for batch in _set_aside(self._partial, group_rows):
+            writer.write(_with_tasks(batch, ends.take(own.slice(done, batch.num_rows))))
+            done += batch.num_rows
         writer.close()
         self._partial.unlink()
 
@@ -117,10 +128,21 @@ class AttemptTables:
         return pa.Table.from_batches(ends).combine_chunks()
 
 
+def _set_aside(path: Path, rows: int) -> Iterator[pa.RecordBatch]:
+    """What was put aside, so many rows at a time."""
+    with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as held:
+        waiting = held.schema.empty_table()
+        for number in range(held.num_record_batches):
+            waiting = pa.concat_tables([waiting, pa.Table.from_batches([held.get_batch(number)])])
+            is_last = number + 1 == held.num_record_batches
+            while waiting.num_rows >= rows or (is_last and waiting.num_rows):
+                yield waiting.slice(0, rows).combine_chunks().to_batches()[0]
+                waiting = waiting.slice(rows)
+
+
 def _with_tasks(batch: pa.RecordBatch, ends: pa.Table) -> pa.RecordBatch:
-    own = pc.index_in(batch.column("task_id"), value_set=ends["subject"].combine_chunks())
-    found = ends.drop_columns(["subject"]).take(own).combine_chunks()
-    columns = [column.combine_chunks() for column in found.columns]
+    """``ends``: of each row's task, or null."""
+    columns = [column.combine_chunks() for column in ends.combine_chunks().columns]
     assert len(columns) == len(TASK_END_SCHEMA)
     return pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=ATTEMPTS_SCHEMA)
 

@@ -21,7 +21,6 @@ from assay.archive.batch_reading import reading_map
 from assay.archive.errors import ArchiveError
 from assay.archive.readers import Bundle
 from assay.archive.run_bundle import read_run
-from assay.archive.whole_bundles import read_foreign_bundle, read_recorded_bundle
 from runners.protocol import layout, manifest
 
 INTERPRETATION = "interpretation.json"
@@ -73,10 +72,12 @@ def _same(one: Path, other: Path) -> bool:
 
 def _read(source: Bundle, scratch: Path, *, processors: int | None) -> RunReading:
     """By what the bundle is around: a run of ours, a recorded stream, another client's result."""
-    if (source.folder / layout.RECORDED_WIRE).is_file():
-        return read_recorded_bundle(source, scratch)
-    if (source.folder / layout.FOREIGN_TOOL).is_file():
-        return read_foreign_bundle(source, scratch)
+    is_recorded = (source.folder / layout.RECORDED_WIRE).is_file()
+    if is_recorded or (source.folder / layout.FOREIGN_TOOL).is_file():
+        from assay.archive import whole_bundles  # readers that a run of ours has no use for
+
+        read_whole = whole_bundles.read_recorded_bundle
+        return (read_whole if is_recorded else whole_bundles.read_foreign_bundle)(source, scratch)
     size = sum(path.stat().st_size for path in source.wire_files())
     with (
         tempfile.TemporaryDirectory(prefix=".columns-", dir=scratch.parent) as aside,

@@ -47,6 +47,11 @@ class Home:
         return self.root / "engines"
 
     @property
+    def studies(self) -> Path:
+        """Group files of one's own: ``study/NAME.yaml``, ``load/NAME.yaml``, ..."""
+        return self.root / "studies"
+
+    @property
     def models(self) -> Path:
         """Model configurations of one's own, ``<organisation>__<model>.json``."""
         return self.root / "models"
@@ -81,6 +86,15 @@ class Home:
 
     def bundle(self, digest: str) -> Path:
         return self.store / digest[:2] / digest
+
+
+def studies_from_environment() -> Path | None:
+    """The folder of one's own group files: ``ASSAY_STUDIES``, or ``studies`` of the home if it is there."""
+    named = os.environ.get("ASSAY_STUDIES")
+    if named:
+        return Path(named).resolve()
+    folder = home_from_environment().studies
+    return folder if folder.is_dir() else None
 
 
 def home_from_environment() -> Home:

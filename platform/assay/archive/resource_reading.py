@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from assay.analysis.events import EventRecord, Fact
 from assay.analysis.observed import ObservedStep
+from assay.analysis.resources import accelerators
 from assay.analysis.resources.documents import ResourceReading
 from assay.analysis.resources.host_costs import RequestCosts, host_costs
 from assay.analysis.resources.inventory import resource_entries, sharing_entries
@@ -26,6 +27,7 @@ _METRICS = (
     "cgroup_throttled_s",
     "cpu_steal_s",
     "available_bytes",
+    *accelerators.METRICS,
 )
 
 
@@ -54,22 +56,29 @@ def resource_reading(
 ) -> ResourceReading:
     """Entries, sharing, memory by phase and host costs of one run."""
     windows = phase_windows(session)
-    steady = next((window for window in windows if window.name == STEADY), None)
+    measured = steady(session)
     facts = (source.document(layout.HOST) or {}).get("facts")
     readings = _readings(source)
     client_error = (source.document(layout.CLOCKS) or {}).get("client_error") or {}
     return ResourceReading(
-        entries=resource_entries(facts),
+        entries=resource_entries(facts, readings=readings, window=measured),
         sharing=sharing_entries(
             facts,
             readings,
-            window=steady,
+            window=measured,
             disturbance=client_error.get("disturbance"),
             hops=_hops(source),
         ),
         memory_by_phase=memory_by_phase(readings, allocations.seen, windows, phases=PHASES),
-        host_costs=host_costs(requests, steps, readings, facts, steady),
+        host_costs=host_costs(requests, steps, readings, facts, measured),
+        energy=[],  # over the load window, which is not known yet
+        cost=None,
     )
+
+
+def steady(session: Sequence[SessionRow]) -> Window | None:
+    """The measured phase with its drain; None if it was not reached."""
+    return next((window for window in phase_windows(session) if window.name == STEADY), None)
 
 
 def phase_windows(session: Sequence[SessionRow]) -> list[Window]:

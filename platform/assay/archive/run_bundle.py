@@ -7,9 +7,10 @@ columns on a shelf below ``aside``, which is no part of the reading.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from assay.analysis import percentiles
 from assay.analysis.attempt_parts import RunFacts
+from assay.analysis.counters.recorded_counts import RecordedCounts
 from assay.analysis.documents import RunReading
 from assay.analysis.gaps import gap
 from assay.analysis.iterations import IterationLog
@@ -18,7 +19,6 @@ from assay.analysis.levels import Levels
 from assay.analysis.observed import ObservedAttempt, ObservedQuantities
 from assay.analysis.observing import MemoryLog, PrefillSeen, observed_quantities, prefill_seen
 from assay.analysis.residual.state_columns import state_columns
-from assay.analysis.residuals import residual_rows
 from assay.analysis.resources.host_costs import RequestCosts
 from assay.analysis.run_reading import Gathered, RunInputs, TaskEnds, run_reading, task_ledger
 from assay.analysis.server_record import ServerRecords
@@ -27,6 +27,7 @@ from assay.archive import bundle_inputs
 from assay.archive.attempt_batches import batches
 from assay.archive.batch_reading import Map, Order
 from assay.archive.captured_attempts import Capture
+from assay.archive.counter_reading import CounterSource
 from assay.archive.dependencies import dependency_accounts
 from assay.archive.derived_schemas import EVENTS, ITERATIONS, TASKS
 from assay.archive.derived_tables import (
@@ -37,8 +38,9 @@ from assay.archive.derived_tables import (
 )
 from assay.archive.file_shelf import FileShelf
 from assay.archive.measured import MeasuredAttempts
+from assay.archive.metering import metering
 from assay.archive.readers import Bundle, SessionRow
-from assay.archive.resource_reading import Allocations, resource_reading
+from assay.archive.resource_reading import Allocations, resource_reading, steady
 from assay.archive.tokenizer import tokenizer_of
 from assay.archive.workload import workload_of
 from runners.protocol import layout
@@ -53,6 +55,8 @@ class _Engine:
     iterations: IterationLog
     memory: MemoryLog
     allocations: Allocations
+    counters: CounterSource
+    recorded: RecordedCounts
     requests: RequestCosts = field(default_factory=RequestCosts)
 
 
@@ -112,7 +116,10 @@ def read_run(source: Bundle, scratch: Path, aside: Path, read: Map) -> RunReadin
 def _read_events(source: Bundle, scratch: Path, measured: MeasuredAttempts) -> _Engine:
     """Read the events once, writing their table as they pass; records of measured attempts stay."""
     segments = dict(measured.segments()) if source.has_events else {}
+    counters = CounterSource(source)
     engine = _Engine(
+        counters=counters,
+        recorded=RecordedCounts(bounds=counters.bounds(), clock_domain=source.client_domain),
         records=ServerRecords(source.attempt_ids() if source.has_events else ()),
         iterations=IterationLog(segments),
         memory=MemoryLog(),
@@ -123,6 +130,7 @@ def _read_events(source: Bundle, scratch: Path, measured: MeasuredAttempts) -> _
         engine.iterations.take(event, engine.records)
         engine.memory.take(event)
         engine.allocations.take(event)
+        engine.recorded.take(event)
     engine.records.settle()
     engine.records.keep_only(segments)
     for name in segments:
@@ -156,7 +164,6 @@ def _orders(run: _Run, workload: WorkloadReader) -> Iterator[Order]:
             prefill=_prefill(names, engine.iterations) if asked else None,
             workload=workload.of_requests(requests),
         )
-    percentiles.prepare()  # while the last batches are read
 
 
 def _prefill(names: list[str], iterations: IterationLog) -> Mapping[str, PrefillSeen]:
@@ -183,12 +190,7 @@ def _inputs(run: _Run, attempts: KeptAttempts, observed: list[ObservedAttempt]) 
         load=bundle_inputs.load_shape(source, session),
         seed=source.seed,
         bundle_digest=source.digest,
-        residuals=residual_rows(
-            run.predictions,
-            quantities,
-            client_limited=bundle_inputs.client_limited(source, attempts),
-            host_disturbed=bundle_inputs.host_disturbed(source),
-        ),
+        residuals=_residuals(run, attempts, quantities),
         state_columns=state_columns(run.predictions, quantities),
         dependencies=dependency_accounts(source, attempts),
         unreadable_lines=len(source.events_reader.unreadable),
@@ -202,6 +204,23 @@ def _inputs(run: _Run, attempts: KeptAttempts, observed: list[ObservedAttempt]) 
             requests=engine.requests,
             steps=engine.iterations.steps,
         ),
+        metering=metering(source),
+        counters=engine.counters.reading(engine.recorded, engine.iterations, steady(session)),
+    )
+
+
+def _residuals(
+    run: _Run, attempts: KeptAttempts, quantities: ObservedQuantities
+) -> list[dict[str, Any]]:
+    if run.predictions is None:
+        return []
+    from assay.analysis.residuals import residual_rows  # with the forecast behind it
+
+    return residual_rows(
+        run.predictions,
+        quantities,
+        client_limited=bundle_inputs.client_limited(run.source, attempts),
+        host_disturbed=bundle_inputs.host_disturbed(run.source),
     )
 
 

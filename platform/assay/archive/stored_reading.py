@@ -4,7 +4,8 @@ One attempt costs one row group; sums and filters over all attempts read the col
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -77,7 +78,7 @@ class StoredReading:
         at = names.index(attempt_id)
         row = _row_at(self.folder / READINGS, at)
         return StoredAttempt(
-            reading=_reading(row),
+            reading=attempt_reading(row),
             lanes=json.loads(row["lanes"]),
             ghost=json.loads(row["ghost"]) if row["ghost"] else None,
             previous=names[at - 1] if at else None,
@@ -92,7 +93,37 @@ class StoredReading:
         chosen = rows.filter(pl.col("ledger") == ledger)
         if subject is not None:
             chosen = chosen.filter(pl.col("subject") == subject)
-        return [_ledger_row(row) for row in chosen.collect().iter_rows(named=True)]
+        return [ledger_row(row) for row in chosen.collect().iter_rows(named=True)]
+
+    def rows_of_subjects(self, subjects: Collection[str]) -> dict[str, list[LedgerRow]]:
+        """Rows of these subjects in every ledger, in one pass over the table."""
+        found: dict[str, list[LedgerRow]] = {name: [] for name in LEDGERS}
+        rows = self.table(LEDGER_ROWS)
+        if rows is not None and subjects:
+            own = rows.filter(pl.col("subject").is_in(list(subjects))).collect()
+            for row in own.iter_rows(named=True):
+                found[row["ledger"]].append(ledger_row(row))
+        return found
+
+    def numbered(self, table: str, numbers: Sequence[int]) -> pl.DataFrame:
+        """Rows of a table by their numbers, in the order given, from the row groups that hold them."""
+        path = self.folder / table
+        with pq.ParquetFile(path) as stored:
+            sizes = [stored.metadata.row_group(g).num_rows for g in range(stored.num_row_groups)]
+            firsts = [sum(sizes[:group]) for group in range(len(sizes))]
+            groups = sorted({bisect_right(firsts, number) - 1 for number in numbers})
+            if not groups:
+                return cast(pl.DataFrame, pl.from_arrow(stored.schema_arrow.empty_table()))
+            starts, at = {}, 0
+            for group in groups:
+                starts[group] = at
+                at += sizes[group]
+            held = stored.read_row_groups(groups)
+        where = []
+        for number in numbers:
+            group = bisect_right(firsts, number) - 1
+            where.append(starts[group] + number - firsts[group])
+        return cast(pl.DataFrame, pl.from_arrow(held.take(where)))
 
     def checks(self, attempt_id: str | None = None) -> list[CancelCheck]:
         rows = self.table(CHECKS)
@@ -129,7 +160,7 @@ class StoredReading:
         rows = pq.read_table(self.folder / READINGS).to_pylist()
         return InterpretationDocument(
             **self.run(),
-            attempts=[_reading(row) for row in rows],
+            attempts=[attempt_reading(row) for row in rows],
             tasks=self.tasks(),
             ledgers=cast(Ledgers, {name: self.ledger_rows(name) for name in LEDGERS}),
             lanes=[lane for row in rows for lane in json.loads(row["lanes"])],
@@ -157,14 +188,14 @@ def _row_at(path: Path, number: int) -> dict[str, Any]:
     raise IndexError(number)
 
 
-def _reading(row: Mapping[str, Any]) -> AttemptReading:
+def attempt_reading(row: Mapping[str, Any]) -> AttemptReading:
     reading = json.loads(row["reading"])
     times: Sequence[int] = row["chunk_times_ns"]
     tokens: Sequence[int | None] = row["chunk_tokens"]
     return cast(AttemptReading, {**reading, "chunk_times_ns": times, "chunk_tokens": tokens})
 
 
-def _ledger_row(row: Mapping[str, Any]) -> LedgerRow:
+def ledger_row(row: Mapping[str, Any]) -> LedgerRow:
     """Ids as an object again; a task is no try of anything, and has no ``retry_of``."""
     is_attempt = row["subject_type"] == "attempt"
     names = [name for name in SUBJECT_IDS if is_attempt or name != "retry_of"]

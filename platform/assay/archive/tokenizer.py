@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from tokenizers import Tokenizer
-
 from assay.analysis.absence import Absent
 from assay.analysis.retokenized import CONTENT_WITHHELD, NO_TOKENIZER, TextCounter
 from assay.archive.readers import Bundle
@@ -32,6 +30,8 @@ def counter_at(path: Path | Absent) -> TextCounter | Absent:
 
 def counter_of(tokenizer_json: str) -> TextCounter:
     """Counts tokens of texts as written: special tokens are recognised, none is added."""
+    from tokenizers import Tokenizer  # a bundle without a tokenizer does without its library
+
     tokenizer = Tokenizer.from_str(tokenizer_json)
 
     def count(texts: Sequence[str]) -> list[int]:

@@ -4,6 +4,7 @@ Before a byte is written: the number of members, their names, kinds and declared
 sizes really met. Afterwards: the manifest.
 """
 
+import hashlib
 import shutil
 import stat
 import unicodedata
@@ -14,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from assay.archive.errors import DamagedArchive, DamagedBundle, RefusedArchive
+from assay.archive.export import BESIDE
 from runners.protocol import layout, manifest
 
 _BLOCK = 2**20
@@ -30,6 +32,7 @@ class Limits:
     ratio_from_bytes: int = 16 * 2**20  # small files may compress as well as they like
     depth: int = 4
     name_bytes: int = 240
+    beside_bytes: int = 4 * 2**20  # of one file that lies beside the bundle
 
 
 DEFAULT_LIMITS = Limits()
@@ -53,13 +56,47 @@ def unpack(file: Path, target: Path, *, limits: Limits = DEFAULT_LIMITS) -> mani
     return checked
 
 
+def beside(file: Path, name: str, *, limits: Limits = DEFAULT_LIMITS) -> bytes | None:
+    """What an export carries beside its bundle under that name; None when it carries no such thing.
+
+    Raises RefusedArchive when it is too large or does not match its own digest.
+    """
+    wanted, pinned = f"{BESIDE}{name}", f"{BESIDE}{name}.sha256"
+    with zipfile.ZipFile(file) as archive:
+        members = {m.filename: m for m in archive.infolist()}
+        if wanted not in members:
+            return None
+        if members[wanted].file_size > limits.beside_bytes:
+            seen = f"{members[wanted].file_size} bytes"
+            raise RefusedArchive(wanted, seen, f"at most {limits.beside_bytes} bytes")
+        if pinned not in members or members[pinned].file_size != 64:
+            raise RefusedArchive(pinned, "missing or no digest", "the sha256 of what lies beside")
+        content, digest = (_read_whole(archive, members[n]) for n in (wanted, pinned))
+    if hashlib.sha256(content).hexdigest().encode() != digest:
+        raise DamagedArchive(wanted, "it does not match its digest")
+    return content
+
+
+def _read_whole(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """Never more than the header states, which was checked."""
+    with archive.open(member) as source:
+        try:
+            content = source.read(member.file_size + 1)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise DamagedArchive(member.filename, str(error) or "it ends early") from error
+    if len(content) > member.file_size:
+        raise RefusedArchive(member.filename, "more than its header states", "an honest header")
+    return content
+
+
 def _extract(file: Path, target: Path, limits: Limits) -> None:
     try:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             _check_members(members, file.stat().st_size, limits)
             for member in members:
-                _write_member(archive, member, target)
+                if not member.filename.startswith(BESIDE):
+                    _write_member(archive, member, target)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
         raise RefusedArchive(file.name, str(error), "a zip written by `assay export`") from error
 

@@ -4,6 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
+from assay.archive.paths import studies_from_environment
 from experiments.checks.policy import Policy
 from experiments.compose import compose, compose_sweep
 from experiments.plan import RunSpec, plan
@@ -16,8 +17,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", "--sweep", action="store_true", help="expand comma lists to one run each"
     )
-    parser.add_argument("--studies", type=Path, metavar="FOLDER", help="further config group files")
+    add_studies(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def add_studies(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--studies",
+        type=Path,
+        metavar="FOLDER",
+        default=studies_from_environment(),
+        help="your own group files (default: ASSAY_STUDIES, or studies below ASSAY_HOME if it is there)",
+    )
 
 
 def planned_runs(arguments: argparse.Namespace) -> list[RunSpec]:

@@ -3,13 +3,10 @@
 import argparse
 from typing import Any
 
-from assay.analysis.absence import Absent
-from assay.analysis.clocks import Instant
-from assay.analysis.documents import LEDGERS, LedgerRow
+from assay.analysis.documents import LEDGERS
 from assay.analysis.errors import AnalysisError
-from assay.analysis.ledgers.joined_at import AttemptAt, ledgers_at
 from assay.analysis.quantities import instant_ns
-from assay.archive.stored_reading import StoredReading
+from assay.archive.instants import at_instant
 from assay.cli.exits import DONE, REFUSED, complain, print_json
 from assay.cli.interpreted_run import interpreted_run
 
@@ -39,45 +36,16 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(found, int):
         return found
     document = at_instant(found.reading, at_ns)
-    if arguments.json:
-        print_json({"run": found.run_id, **document})
-    else:
-        _show(document, every=arguments.all)
+    print_instant({"run": found.run_id, **document}, arguments)
     return DONE
 
 
-def at_instant(reading: StoredReading, at_ns: int) -> dict[str, Any]:
-    """Every attempt with the state that holds in each ledger; an unknown state is null beside its reason."""
-    run_reading = reading.run()
-    ledgers = {name: reading.ledger_rows(name) for name in LEDGERS}
-    domains = {row["clock_domain"] for row in ledgers["client"]}
-    domain = min(domains) if len(domains) == 1 else "several"
-    attempts = ledgers_at(
-        ledgers,
-        Instant(t_ns=at_ns, clock_domain=domain, error_ns=0),
-        uncalibrated=run_reading["observed"].get("uncalibrated_domains", ()),
-    )
-    return {
-        "at_ns": at_ns,
-        "clock_domain": domain,
-        "definition_version": run_reading["definition_version"],
-        "attempts": [_attempt(attempt) for attempt in attempts],
-    }
-
-
-def _attempt(at: AttemptAt) -> dict[str, Any]:
-    states = {"client": at.client, "server": at.server, "task": at.task, "resource": at.resource}
-    return {
-        "attempt_id": at.attempt_id,
-        "ids": dict(at.ids),
-        **{name: None if isinstance(row, Absent) else _row(row) for name, row in states.items()},
-        "absent": {name: row.reason for name, row in states.items() if isinstance(row, Absent)},
-    }
-
-
-def _row(row: LedgerRow) -> dict[str, Any]:
-    named = ("state", "detail", "from_ns", "to_ns", "evidence", "level")
-    return {name: row[name] for name in named}  # type: ignore[literal-required]
+def print_instant(document: dict[str, Any], arguments: argparse.Namespace) -> None:
+    """The ledgers at an instant as JSON or in words, wherever they come from."""
+    if arguments.json:
+        print_json(document)
+    else:
+        _show(document, every=arguments.all)
 
 
 def _show(document: dict[str, Any], *, every: bool) -> None:

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from assay.archive.paths import home_from_environment
+from assay.cli import server_choice
 from assay.cli.exits import FAILED, INTERRUPTED, REFUSED, complain
 
 VERBS: dict[str, tuple[str, str]] = {
@@ -20,14 +21,20 @@ VERBS: dict[str, tuple[str, str]] = {
     "load": ("assay.cli.load", "a quick look at any endpoint: the load client on its own"),
     "search": ("assay.cli.search", "the highest load that meets an SLO"),
     "submit": ("assay.cli.submit", "queue a study for a worker"),
+    "new": ("assay.cli.new", "write a study file of your own"),
     "repeat": ("assay.cli.repeat", "a finished run's declaration again, compared token by token"),
+    "compare": ("assay.cli.compare", "two to eight runs: who they are, over what, by how much"),
+    "schedule": ("assay.cli.schedule", "studies that are run again and again, and what is watched"),
+    "regress": ("assay.cli.regress", "a schedule's study here, now: did anything move?"),
     "cancel": ("assay.cli.cancel", "end a queued or running run"),
+    "list": ("assay.cli.list_", "runs, newest first, by what is asked of them"),
     "show": ("assay.cli.show", "what came out of a run"),
     "ledgers": ("assay.cli.ledgers", "the four ledgers of a run at one instant"),
     "resources": ("assay.cli.resources", "what a run had to run on, and who else used it"),
     "verify": ("assay.cli.verify", "compare every byte of a bundle with its manifest"),
     "export": ("assay.cli.export", "write a run's bundle to one file"),
     "import": ("assay.cli.import_", "take in an exported file"),
+    "review": ("assay.cli.review", "statements about runs: submit, judge, sign off"),
     "interpret": ("assay.cli.interpret", "read a recorded stream"),
     "predict": ("assay.cli.predict", "bounds from a model's configuration alone"),
     "calibrate": ("assay.cli.calibrate", "fit the parameters of a step to the runs of a scan"),
@@ -39,6 +46,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "versions": ("assay.cli.versions", "what was read of engine versions, and what runs showed"),
     "artifact": ("assay.cli.artifact", "make an artifact that is derived from another"),
     "doctor": ("assay.cli.doctor", "what works here, what is missing, how to get it"),
+    "account": ("assay.cli.account", "people who sign in: add, list, password, disable"),
+    "team": ("assay.cli.team", "teams and who is in them"),
+    "project": ("assay.cli.project", "projects that studies are put in"),
+    "token": ("assay.cli.token", "tokens for the API and assay --server"),
     "up": ("assay.cli.up", "dashboard, worker and scheduler together"),
     "signin": ("assay.cli.signin", "a link that signs you in to the dashboard here"),
     "worker": ("assay.cli.worker", "a worker alone"),
@@ -49,7 +60,8 @@ VERBS: dict[str, tuple[str, str]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    choice = server_choice.chosen(list(sys.argv[1:] if argv is None else argv))
+    arguments = choice.rest
     if not arguments or arguments[0] in {"-h", "--help", "help"}:
         print(overview())  # noqa: T201
         return 0 if arguments else REFUSED
@@ -58,9 +70,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         known = ", ".join(VERBS)
         sys.stderr.write(f"error: verb: {verb} (allowed: {known}). `assay help` explains each\n")
         return REFUSED
+    if choice.asked and not choice.serves(verb):
+        served = ", ".join(server_choice.SERVED)
+        sys.stderr.write(
+            f"error: --server: {verb} (allowed: {served}). It works on this machine only\n"
+        )
+        return REFUSED
     try:
         module = importlib.import_module(VERBS[verb][0])
-        return int(module.run(_parsed(_parser(verb, module), rest)))
+        parsed = _parsed(_parser(verb, module), rest)
+        if not choice.serves(verb):
+            return int(module.run(parsed))
+        from assay.cli.server import carry_out
+
+        return carry_out(choice.url, verb, parsed)
     except KeyboardInterrupt:
         complain("interrupted (allowed: waiting for the end). Start it again to finish")
         return INTERRUPTED
@@ -93,7 +116,9 @@ def _unexpected(error: Exception) -> int:
 def overview() -> str:
     width = max(len(v) for v in VERBS)
     lines = [f"  {verb:<{width}}  {text}" for verb, (_, text) in VERBS.items()]
-    return "\n".join(["usage: assay VERB ...", "", *lines, "", "assay VERB --help explains one."])
+    return "\n".join(
+        ["usage: assay [--server URL] VERB ...", "", *lines, "", "assay VERB --help explains one."]
+    )
 
 
 class _Parser(argparse.ArgumentParser):

@@ -48,20 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_again(first: "Run", *, as_json: bool) -> tuple["Run | None", int]:
     """The new run and its exit code; its repetition number is one more than the first's."""
     from assay.cli.run import check_pins, run_all
+    from assay.execution.submitting import once_more
     from assay.ledger.models import Run
-    from experiments.identity import canonical
-    from experiments.plan import RunSpec
+    from experiments.errors import Refusal
 
-    spec = RunSpec(
-        text=canonical(first.spec),
-        digest=first.spec_digest,
-        variables=dict(first.variables),
-        overrides=(),
-        choices={},
-        cell=0,
-        repetition=first.repetition + 1,
-        position=0,
-    )
+    try:
+        spec = once_more(first)
+    except Refusal as refusal:
+        return None, refuse(refusal.findings, as_json=as_json)
     with stop_on_signals() as stopped, Display() as display:
         if (code := check_pins([spec], stopped, display, as_json=as_json)) is not None:
             return None, code

@@ -1,11 +1,13 @@
 """``assay resources RUN``: what a run had to run on, who else used it, memory by phase, costs of the host."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.analysis.perfmodel.units import capacity_text
 from assay.analysis.resources.documents import (
+    CostRow,
+    EnergyRow,
     HostCost,
     PhaseMemory,
     ResourceEntry,
@@ -50,15 +52,34 @@ def _show(resources: ResourceReading) -> None:
     ):
         rows = [(e["resource"], e["item"], *_columns(e)) for e in entries]
         console.print(_table(title, ("resource", "item", "rated", "observed", "assumed"), rows))
-    memory = [
-        (row["phase"], row["calibre"], str(row["samples"]), *_sizes(row))
-        for row in resources["memory_by_phase"]
-    ]
-    columns = ("phase", "calibre", "samples", "median", "most")
-    console.print(_table("memory by phase: one calibre never explains another", columns, memory))
-    costs = [(row["cost"], str(row["n"]), *_cost(row)) for row in resources["host_costs"]]
-    columns = ("cost", "n", "median", "total", "coincides with step times")
-    console.print(_table("costs of the host, each by its own evidence", columns, costs))
+    for title, columns, rows in _tables(resources):
+        console.print(_table(title, columns, rows))
+
+
+def _tables(
+    resources: ResourceReading,
+) -> Iterator[tuple[str, Sequence[str], Sequence[Sequence[str]]]]:
+    yield (
+        "memory by phase: one calibre never explains another",
+        ("phase", "calibre", "samples", "median", "most"),
+        [
+            (row["phase"], row["calibre"], str(row["samples"]), *_sizes(row))
+            for row in resources["memory_by_phase"]
+        ],
+    )
+    yield (
+        "energy over the load window, each meter by itself",
+        ("meter", "energy", "by request", "by output token", "idle share"),
+        [(row["meter"], *_energy(row)) for row in resources["energy"]],
+    )
+    if (cost := resources["cost"]) is not None:
+        columns = ("price", "whole window", "by request", "by output token")
+        yield "cost by the declared price", columns, [_price(cost)]
+    yield (
+        "costs of the host, each by its own evidence",
+        ("cost", "n", "median", "total", "coincides with step times"),
+        [(row["cost"], str(row["n"]), *_cost(row)) for row in resources["host_costs"]],
+    )
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
@@ -102,3 +123,34 @@ def _cost(row: HostCost) -> tuple[str, str, str]:
     found = row["coincides"]
     together = "-" if found is None else f"rho {found['spearman']:+.2f}, p {found['p_value']:.2g}"
     return _amount(row["median"], row["unit"]), _amount(row["total"], row["unit"]), together
+
+
+def _energy(row: EnergyRow) -> tuple[str, str, str, str]:
+    reasons = row["reasons"]
+    if row["total_j"] is None:
+        return f"- ({reasons['total_j']})", "-", "-", "-"
+    request, token = (
+        f"- ({reasons[name]})" if value is None else _amount(value, "J")
+        for name, value in (
+            ("per_request_j", row["per_request_j"]),
+            ("per_output_token_j", row["per_output_token_j"]),
+        )
+    )
+    share = row["idle_share"]
+    return _amount(row["total_j"], "J"), request, token, "-" if share is None else f"{share:.1%}"
+
+
+def _price(row: CostRow) -> tuple[str, str, str, str]:
+    price, unit, reasons = row["price"], row["currency"], row["reasons"]
+    if price is None:
+        return f"- ({reasons['total']})", "-", "-", "-"
+    said = f"{price['amount']:g} {unit} per {price['per']}, {price['as_of']}, {price['source']}"
+    whole, request, token = (
+        f"- ({reasons[name]})" if value is None else _amount(value, unit)
+        for name, value in (
+            ("total", row["total"]),
+            ("per_request", row["per_request"]),
+            ("per_output_token", row["per_output_token"]),
+        )
+    )
+    return said, whole, request, token

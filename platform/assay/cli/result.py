@@ -6,51 +6,14 @@ from typing import Any
 
 from django.conf import settings
 
-from assay.analysis.boundary import mocked
-from assay.analysis.documents import LEDGERS
 from assay.archive.paths import Home
-from assay.execution.interpreting import stored_reading
-from assay.ledger import indexing, queries
+from assay.ledger import queries, run_objects
 from assay.ledger.models import Bundle, Run
 
 
 def run_object(run: Run) -> dict[str, Any]:
-    """The object of ``assay run --json``. A run without a bundle has nulls, and ``reason`` says why."""
-    bundle = queries.bundle_of(run)
-    found: dict[str, Any] = {
-        "run": str(run.id),
-        "study": run.study.name,
-        "state": run.state,
-        "reason": run.state_reason or None,
-        "progress": run.progress,
-        "bundle": str(bundle_folder(bundle)) if bundle else None,
-        "bundle_digest": bundle.digest if bundle else None,
-        "spec_digest": run.spec_digest,
-        "definition_version": None,
-        "ledgers": {name: {} for name in LEDGERS},
-        "aggregates": [],
-        "residuals": [],
-        "gaps": [],
-        "windows": [],
-        "dependencies": [],
-        "mocked": list(mocked(run.spec.get("boundary") or {})),
-    }
-    reading = _newest_reading(bundle) if bundle else None
-    if reading is not None:
-        found["definition_version"] = reading["definition_version"]
-        found["ledgers"] = indexing.sorted_counts(reading)
-        for name in ("aggregates", "residuals", "gaps", "windows"):
-            found[name] = reading[name]
-        found["dependencies"] = reading.get("dependencies", [])  # older readings have none
-    return found
-
-
-def _newest_reading(bundle: Bundle) -> Any:
-    newest = queries.interpretation_of(bundle)
-    if newest is None:
-        return None
-    home = Home(settings.HOME)
-    return stored_reading(home, bundle.digest, version=newest.definition_version).document
+    """The object of ``assay run --json``, with paths of this machine."""
+    return run_objects.run_object(run, Home(settings.HOME))
 
 
 def bundle_folder(bundle: Bundle) -> Path:

@@ -4,8 +4,9 @@ import argparse
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from assay.cli import declaration
+from assay.cli import declaration, project_choice
 from assay.cli.database import open_or_complain, owner, set_up
 from assay.cli.display import Display
 from assay.cli.exits import DONE, FAILED, INTERRUPTED, complain, print_json, refuse
@@ -25,6 +26,7 @@ HELP = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     declaration.add_arguments(parser)
+    project_choice.add_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,7 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
             return code
         if (code := open_or_complain()) is not None:
             return code
-        outcomes = run_all(arguments.overrides, specs, stopped, display)
+        try:
+            project_id = project_choice.chosen_project_id(arguments)
+        except Refusal as refusal:
+            display.close()
+            return refuse(refusal.findings, as_json=arguments.json)
+        outcomes = run_all(arguments.overrides, specs, stopped, display, project_id=project_id)
     code = _report(arguments, outcomes)
     if stopped.is_set() and code == DONE:
         complain("interrupted after the last run had been measured (allowed: waiting). It is kept")
@@ -88,10 +95,13 @@ def run_all(
     specs: list[RunSpec],
     stopped: threading.Event,
     display: Display,
+    *,
+    project_id: UUID | None = None,
 ) -> list[tuple[Any, "Outcome | None"]]:
     """Carry out every run in the recorded order; once interrupted, the rest is cancelled."""
     from django.conf import settings
 
+    from assay.accounts.models import MAIN_PROJECT
     from assay.archive.paths import Home
     from assay.execution import reaper, services
     from assay.execution.declaring import create_study
@@ -102,7 +112,13 @@ def run_all(
     reaper.expire_dead_workers()
     reaper.expire()
     reaper.sweep(home)
-    study = create_study(specs, overrides=overrides, owner=owner(), reserved_by=str(worker))
+    study = create_study(
+        specs,
+        overrides=overrides,
+        owner=owner(),
+        project_id=project_id or MAIN_PROJECT,
+        reserved_by=str(worker),
+    )
     queues = {s.document["device"]["kind"] for s in specs}
     outcomes: list[tuple[Any, Outcome | None]] = []
     for number, queued in enumerate(study.runs.order_by("position"), start=1):

@@ -10,7 +10,7 @@ from typing import Any
 from assay.analysis.capacity_search import Ask, Found, Over, Probe, Rule, next_step
 from assay.analysis.errors import AnalysisError
 from assay.archive.paths import home_from_environment
-from assay.cli import search_words
+from assay.cli import declaration, search_words
 from assay.cli.exits import DONE, FAILED, REFUSED, complain, print_json, refuse
 from assay.cli.search_probe import Probed, Prober, Stopped
 from assay.cli.search_words import Effort, Words
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="study=NAME and overrides, search.over=rate, search.slo.ttft=500ms",
     )
-    parser.add_argument("--studies", type=Path, metavar="FOLDER", help="further config group files")
+    declaration.add_studies(parser)
     parser.add_argument("--json", action="store_true", help="the whole record on stdout")
     add_target(parser, is_required=False)
 

@@ -1,7 +1,9 @@
 """``assay show RUN``: four ledgers, headline measures with their passport, residuals and gaps."""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from assay.cli.database import database_exists, open_or_complain
 from assay.cli.exits import DONE, REFUSED, complain, print_json
@@ -24,7 +26,6 @@ def run(arguments: argparse.Namespace) -> int:
         return _show_folder(folder, arguments)
     if (code := open_or_complain()) is not None:
         return code
-    from assay.cli import report
     from assay.cli.lookup import AmbiguousRun, one_run
     from assay.cli.result import run_object
     from assay.execution import reaper
@@ -40,12 +41,18 @@ def run(arguments: argparse.Namespace) -> int:
             return _show_folder(folder, arguments)
         complain(str(error))
         return REFUSED
-    if arguments.json:
-        print_json(run_object(found))
-    else:
-        choice = report.EVERYTHING if arguments.all else report.HEADLINES
-        report.print_run(found, choice)
+    print_object(run_object(found), arguments)
     return DONE
+
+
+def print_object(found: Mapping[str, Any], arguments: argparse.Namespace) -> None:
+    """A run as JSON or in words, wherever its object comes from."""
+    from assay.cli import report
+
+    if arguments.json:
+        print_json(found)
+    else:
+        report.print_run(found, report.EVERYTHING if arguments.all else report.HEADLINES)
 
 
 def _show_folder(folder: Path, arguments: argparse.Namespace) -> int:

@@ -1,8 +1,10 @@
 """``assay submit``: check the declaration, queue its runs, nudge the workers."""
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
-from assay.cli import declaration
+from assay.cli import declaration, project_choice
 from assay.cli.database import open_or_complain, owner, set_up
 from assay.cli.exits import DONE, print_json, refuse
 from assay.cli.run import say_not_prepared
@@ -15,6 +17,7 @@ HELP = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     declaration.add_arguments(parser)
+    project_choice.add_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -23,34 +26,28 @@ def run(arguments: argparse.Namespace) -> int:
     except Refusal as refusal:
         return refuse(refusal.findings, as_json=arguments.json)
     set_up()
-    from django.conf import settings
+    from assay.execution import submitting
 
-    from assay.archive.paths import Home
-    from assay.execution import preparing
-
-    if (
-        settings.REDIS_URL is None
-    ):  # embedded: the worker is this machine, so pins can be checked now
-        refused = preparing.check([(s.document, s.digest) for s in specs], home=Home(settings.HOME))
-        if refused is not None:
-            return say_not_prepared(refused, as_json=arguments.json)
+    if (refused := submitting.refused_here(specs)) is not None:
+        return say_not_prepared(refused, as_json=arguments.json)
     if (code := open_or_complain()) is not None:
         return code
-    from assay.execution import reaper
-    from assay.execution.declaring import create_study
-    from assay.execution.nudging import nudge
-    from assay.ledger.models import Run
-
-    reaper.expire()
-    study = create_study(specs, overrides=arguments.overrides, owner=owner())
-    runs = list(Run.objects.filter(study=study).order_by("position"))
-    for queue in sorted({r.queue for r in runs}):
-        nudge(queue)
-    if arguments.json:
-        rows = [{"run": str(r.id), "state": r.state, "spec_digest": r.spec_digest} for r in runs]
-        print_json({"study": str(study.id), "runs": rows})
-        return DONE
-    for one in runs:
-        print(f"run     {one.id}  queued")  # noqa: T201
-    print(f"show    assay show {runs[0].id}")  # noqa: T201
+    try:
+        project_id = project_choice.chosen_project_id(arguments)
+    except Refusal as refusal:
+        return refuse(refusal.findings, as_json=arguments.json)
+    study = submitting.queue_study(
+        specs, overrides=arguments.overrides, owner=owner(), project_id=project_id
+    )
+    print_queued(submitting.queued(study), arguments)
     return DONE
+
+
+def print_queued(found: Mapping[str, Any], arguments: argparse.Namespace) -> None:
+    """What was queued, as JSON or in words, here or on a server."""
+    if arguments.json:
+        print_json(found)
+        return
+    for one in found["runs"]:
+        print(f"run     {one['run']}  queued")  # noqa: T201
+    print(f"show    assay show {found['runs'][0]['run']}")  # noqa: T201

@@ -2,12 +2,11 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from assay.cli.exits import DONE, complain, print_json, refuse
 from experiments.changes import catalogue
 from experiments.changes.record import VersionRecord
+from experiments.changes.record_document import record_document
 from experiments.changes.rules import worded
 from experiments.errors import Finding, Refusal
 from runners.protocol.documents import Pointer
@@ -33,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     except Refusal as refusal:
         return refuse(refusal.findings, as_json=arguments.json)
     if arguments.json:
-        print_json([_document(record) for record in records])
+        print_json([record_document(record) for record in records])
     else:
         for record in records:
             _print(record)
@@ -63,17 +62,6 @@ def _print(record: VersionRecord) -> None:
         use = f", use {change.use}" if change.use else ""
         said = worded(record, f"{', '.join(change.names)} {change.kind}{use}", shown_by=None)
         print(f"  {said}")  # noqa: T201
-
-
-def _document(record: VersionRecord) -> dict[str, Any]:
-    found = asdict(record)
-    found["consulted"] = record.consulted.isoformat()
-    if record.released is not None:
-        found["released"] = {
-            "first": record.released.first.isoformat(),
-            "last": record.released.last.isoformat(),
-        }
-    return found
 
 
 def _confirm(arguments: argparse.Namespace) -> int:

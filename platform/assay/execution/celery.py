@@ -14,6 +14,7 @@ from kombu import Exchange, Queue
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")
 
 CONTROL_QUEUE = "control"  # poll and reap; runs are nudged on the queue of their device kind
+TICK_S = 60.0  # a cron slot is a minute
 MESSAGE_LIFE_S = 60.0  # older nudges are worth nothing: the poll has looked since
 
 app = Celery("assay")
@@ -51,6 +52,16 @@ def _configure() -> None:
             "poll": {
                 "task": "assay.execution.tasks.poll",
                 "schedule": settings.POLL_S,
+                "options": {"expires": MESSAGE_LIFE_S},
+            },
+            "schedules": {
+                "task": "assay.execution.tasks.tick_schedules",
+                "schedule": TICK_S,
+                "options": {"expires": MESSAGE_LIFE_S},
+            },
+            "deliver": {
+                "task": "assay.execution.tasks.deliver",
+                "schedule": max(settings.POLL_S, 5.0),
                 "options": {"expires": MESSAGE_LIFE_S},
             },
             "reap": {

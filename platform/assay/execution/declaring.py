@@ -1,7 +1,9 @@
 """Write a planned study into the database."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
+from assay.accounts.models import MAIN_PROJECT
 from assay.ledger import services as ledger
 from assay.ledger.models import Study
 from assay.ledger.services import Declaration, PlannedRun
@@ -9,9 +11,18 @@ from experiments.plan import RunSpec
 
 
 def create_study(
-    specs: Sequence[RunSpec], *, overrides: Sequence[str], owner: str, reserved_by: str = ""
+    specs: Sequence[RunSpec],
+    *,
+    overrides: Sequence[str],
+    owner: str,
+    project_id: UUID = MAIN_PROJECT,
+    study_id: UUID | None = None,
+    reserved_by: str = "",
 ) -> Study:
-    """The study and its queued runs. ``reserved_by`` keeps them for one worker (an inline run)."""
+    """The study and its queued runs. ``reserved_by`` keeps them for one worker (an inline run).
+
+    ``study_id`` is an id given out before, so that the same wish is never queued twice.
+    """
     study = specs[0].document["study"]
     declaration = Declaration(
         name=study["name"],
@@ -21,6 +32,8 @@ def create_study(
         overrides=overrides,
         order_seed=study["seed"],
         owner=owner,
+        project_id=project_id,
+        study_id=study_id,
     )
     runs = [
         PlannedRun(

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from assay.accounts.services import local_user
 from assay.archive import store, transfer
 from assay.archive.errors import DamagedBundle, RefusedArchive
 from assay.archive.paths import Home
@@ -18,7 +19,10 @@ from assay.ledger import indexing
 from assay.ledger import services as ledger
 from assay.ledger.ids import uuid7
 from assay.ledger.models import Bundle, Run
+from assay.review import foreign
+from assay.review.history import NAME
 from assay.versions import confirming
+from experiments.errors import Refusal
 from runners.protocol import layout, manifest
 
 
@@ -44,7 +48,24 @@ def import_bundle(source: Path, home: Home, *, owner: str) -> Imported:
         except DamagedBundle as damage:
             _set_aside(home, folder, source, damage)
             raise
-        return _take_in(home, folder, str(checked.bundle_digest), scratch=scratch, owner=owner)
+        digest = str(checked.bundle_digest)
+        history = _history(source, digest)
+        found = _take_in(home, folder, digest, scratch=scratch, owner=owner)
+    if history is not None:
+        foreign.keep(history, found.bundle, user=local_user())
+    return found
+
+
+def _history(source: Path, digest: str) -> foreign.History | None:
+    """What an export brings of reviews elsewhere; refused before anything is stored if it is none of ours."""
+    content = transfer.beside(source, NAME) if source.is_file() else None
+    if content is None:
+        return None
+    try:
+        return foreign.parsed(content, bundle_digest=digest)
+    except Refusal as refusal:
+        finding = refusal.findings[0]
+        raise RefusedArchive(finding.field, finding.seen, finding.allowed) from refusal
 
 
 def _bring_in(source: Path, folder: Path) -> manifest.Verification:

@@ -102,30 +102,37 @@ def check(
     written. The pins are verified once more when the run really starts.
     """
     for digest, spec in {d: s for s, d in specs}.items():
-        home.scratch.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="check-", dir=home.scratch))
-        try:
-            request = RunRequest(
-                spec=dict(spec),
-                spec_digest=digest,
-                context=context(
-                    run_id="",
-                    execution_id="",
-                    repetition=0,
-                    position=0,
-                    runs=len(specs),
-                    study="",
-                    token="",
-                ),
-            )
-            prepared = prepare(
-                request, folder=folder, out=folder / OUT_FOLDER, should_stop=should_stop
-            )
-        finally:
-            shutil.rmtree(folder)
-            with contextlib.suppress(OSError):  # a refusal leaves no trace, not even an empty home
-                home.scratch.rmdir()
-                home.root.rmdir()
+        prepared = rehearse(spec, digest, runs=len(specs), home=home, should_stop=should_stop)
         if prepared.exit_code != 0:
             return prepared
     return None
+
+
+def rehearse(
+    spec: Mapping[str, Any],
+    digest: str,
+    *,
+    runs: int,
+    home: Home,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Prepared:
+    """Prepare one declaration and keep nothing of it."""
+    home.scratch.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="check-", dir=home.scratch))
+    try:
+        told = context(
+            run_id="",
+            execution_id="",
+            repetition=0,
+            position=0,
+            runs=runs,
+            study="",
+            token="",
+        )
+        request = RunRequest(spec=dict(spec), spec_digest=digest, context=told)
+        return prepare(request, folder=folder, out=folder / OUT_FOLDER, should_stop=should_stop)
+    finally:
+        shutil.rmtree(folder)
+        with contextlib.suppress(OSError):  # a refusal leaves no trace, not even an empty home
+            home.scratch.rmdir()
+            home.root.rmdir()

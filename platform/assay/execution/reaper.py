@@ -21,7 +21,7 @@ from assay.archive import store
 from assay.archive.paths import Home
 from assay.archive.quarantine import quarantine
 from assay.archive.summary import BundleSummary, summarise
-from assay.execution import launcher
+from assay.execution import announcing, launcher
 from assay.execution.interpreting import Reading, interpret
 from assay.execution.leases import lease_end
 from assay.execution.machine import Worker
@@ -76,6 +76,7 @@ def _lose(execution: Execution, *, reason: str, only_if_expired: bool = False) -
     Run.objects.filter(id=execution.run_id, state=RunState.running).update(
         state=RunState.lost, state_reason=reason, ended_at=Now()
     )
+    announcing.run_ended(execution.run_id)
     log.warning("run %s is lost: %s (%s)", execution.run_id, reason, execution.worker)
     return True
 

@@ -12,7 +12,7 @@ from assay.archive.errors import DamagedBundle
 from assay.archive.paths import Home
 from assay.archive.quarantine import quarantine
 from assay.archive.summary import BundleSummary
-from assay.execution import leases
+from assay.execution import announcing, leases
 from assay.execution.interpreting import Reading
 from assay.execution.leases import Claim
 from assay.execution.models import ExecutionState
@@ -32,6 +32,7 @@ def request_cancel(run_id: UUID) -> bool:
         ended_at=Now(),
     )
     if queued:
+        announcing.run_ended(run_id)
         return True
     return bool(Run.objects.filter(id=run_id, state=RunState.running).update(cancel_requested=True))
 
@@ -135,10 +136,12 @@ def quarantine_late(claim: Claim, home: Home, bundle: Path, *, digest: str) -> N
 def _end_run(
     run_id: UUID, *, state: RunState, reason: str, accepted_execution: UUID | None = None
 ) -> None:
-    Run.objects.filter(id=run_id, state=RunState.running).update(
+    ended = Run.objects.filter(id=run_id, state=RunState.running).update(
         state=state,
         state_reason=reason,
         accepted_execution=accepted_execution,
         ended_at=Now(),
         reserved_by="",
     )
+    if ended:
+        announcing.run_ended(run_id)

@@ -7,11 +7,12 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 
 from assay.archive.paths import Home
-from assay.execution import reaper
+from assay.execution import reaper, scheduled
 from assay.execution.celery import app
 from assay.execution.machine import this_worker
 from assay.execution.nudging import nudge
 from assay.execution.work import queues_with_work, work_off
+from assay.notifications import delivering
 
 stopping = threading.Event()
 
@@ -36,6 +37,19 @@ def reap() -> None:
     """End what dead workers left."""
     reaper.expire()
     reaper.sweep(Home(settings.HOME))
+
+
+@app.task(name="assay.execution.tasks.tick_schedules")
+def tick_schedules() -> None:
+    """Slots of schedules become studies; scheduled runs that ended get their answers."""
+    scheduled.tick()
+
+
+@app.task(name="assay.execution.tasks.deliver")
+def deliver() -> None:
+    """Send what people asked to be told; a few messages at a time, within a few seconds."""
+    delivering.deliver_due()
+    delivering.forget_old()
 
 
 @worker_ready.connect

@@ -15,6 +15,7 @@ from assay.ledger.models import (
     MeasureKind,
     Residual,
 )
+from assay.ledger.shown import refresh
 
 CHUNK = 500  # rows per INSERT: SQLite is one writer, so that others get their turn
 
@@ -61,6 +62,8 @@ def index_interpretation(
     Residual.objects.bulk_create(
         [_residual(interpretation, r) for r in document["residuals"]], batch_size=CHUNK
     )
+    if bundle.run_id is not None:
+        refresh([bundle.run_id])
     return interpretation
 
 

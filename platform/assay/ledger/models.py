@@ -74,6 +74,28 @@ class Run(models.Model):
                 fields=["study", "position", "repetition"], name="run_place_in_study"
             )
         ]
+        indexes = [
+            # Whatever a list of runs filters and sorts by: a run's own row is long, with its spec in it.
+            models.Index(
+                fields=[
+                    "-created_at",
+                    "-id",
+                    "state",
+                    "study",
+                    "artifact_name",
+                    "engine_key",
+                    "engine_version",
+                    "device_name",
+                ],
+                name="run_list",
+            ),
+            models.Index(
+                fields=["state", "queue", "study", "position", "repetition"],
+                name="run_queue_order",
+            ),
+            models.Index(fields=["study", "state"], name="run_states_of_study"),
+            models.Index(fields=["-ended_at", "state"], name="run_ended"),
+        ]
 
 
 class Bundle(models.Model):
@@ -155,6 +177,24 @@ class Measure(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["rule", "statistic"])]
+
+
+class ShownMeasure(models.Model):
+    """The finite number that lists show of a run for one rule and statistic; see assay.ledger.shown."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="shown_measures")
+    interpretation = models.ForeignKey(Interpretation, on_delete=models.CASCADE, related_name="+")
+    rule = models.CharField(max_length=80)
+    statistic = models.CharField(max_length=20)
+    value = models.FloatField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "rule", "statistic"], name="one_shown_number")
+        ]
+        indexes = [
+            models.Index(fields=["rule", "statistic", "value", "run"], name="shown_by_value")
+        ]
 
 
 class LedgerCount(models.Model):

@@ -8,9 +8,11 @@ from uuid import UUID
 
 from django.db import transaction
 
+from assay.accounts.models import MAIN_PROJECT
 from assay.archive.summary import BundleSummary
 from assay.ledger.ids import uuid7
 from assay.ledger.models import Artifact, Bundle, Quarantined, Run, Study
+from assay.ledger.shown import refresh
 from runners.protocol.documents import ArtifactIdentity
 from runners.protocol.events import RunState
 
@@ -26,6 +28,8 @@ class Declaration:
     overrides: Sequence[str] = ()
     order_seed: int = 0
     owner: str = ""
+    project_id: UUID = MAIN_PROJECT
+    study_id: UUID | None = None  # given out before; null: a new one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +49,7 @@ def create_study(
 ) -> Study:
     """A study with all its runs, queued. ``reserved_by`` keeps them for one worker (an inline run)."""
     study = Study.objects.create(
-        id=uuid7(),
+        id=declaration.study_id or uuid7(),
         name=declaration.name,
         title=declaration.title,
         question=declaration.question,
@@ -53,6 +57,7 @@ def create_study(
         overrides=list(declaration.overrides),
         order_seed=declaration.order_seed,
         owner=declaration.owner,
+        project_id=declaration.project_id,
     )
     Run.objects.bulk_create([_run(study, p, reserved_by=reserved_by) for p in planned])
     return study
@@ -157,6 +162,7 @@ def accept_imported(run: Run, *, execution_id: UUID) -> None:
     Run.objects.filter(
         id=run.id, accepted_execution=None, state__in=[s.value for s in ACCEPTABLE]
     ).update(accepted_execution=execution_id)
+    refresh([run.id])
 
 
 ACCEPTABLE = (RunState.sealed, RunState.failed, RunState.aborted)

@@ -56,6 +56,7 @@ class JoinedAttempt:
     """One attempt. Durations in seconds, None beside a reason in ``absent``."""
 
     attempt_id: str
+    task_id: str | None
     segment: str
     case: str
     client: End
@@ -79,6 +80,11 @@ def attempts_table(reading: Reading) -> pl.LazyFrame:
     return pl.scan_parquet(path)
 
 
+def attempts_numbered(reading: Reading, numbers: Sequence[int]) -> pl.LazyFrame:
+    """These attempts by their row numbers, in the order given; only their row groups are read."""
+    return reading.stored.numbered(ATTEMPTS, numbers).lazy()
+
+
 def joined(rows: pl.LazyFrame, rules: Sequence[str] = ()) -> list[JoinedAttempt]:
     """These rows as objects, with the values of ``rules``."""
     known = [rule for rule in rules if rule in ATTEMPT_RULES]
@@ -90,6 +96,7 @@ def _joined(row: Mapping[str, Any], rules: Iterable[str]) -> JoinedAttempt:
     ghost = {name: row[f"ghost_{name}"] for name, _ in GHOST} if row["ghost"] else None
     return JoinedAttempt(
         attempt_id=row["attempt_id"],
+        task_id=row["task_id"],
         segment=row["segment"] or "",
         case=row["case"] or "",
         client=_end(row, "client")

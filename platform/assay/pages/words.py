@@ -4,6 +4,14 @@ from django.utils.translation import gettext_lazy as _
 
 # Red is a fact that is bad, grey is unknown; every other state is plain ink.
 STATE_TONES: dict[str, str] = {
+    # answers of a regression check
+    "confirmed": "bad",
+    "suspected": "weak",
+    "insufficient": "unknown",
+    "missing": "unknown",
+    "invalid": "weak",
+    "not comparable": "unknown",
+    "client limited": "weak",
     "failed": "bad",
     "failure": "bad",
     "lost": "bad",
@@ -20,6 +28,15 @@ LEDGER_QUESTIONS = {
     "task": _("What the contract makes of it"),
     "resource": _("How far resources came back"),
 }
+
+NO_RECORD = {
+    "client": _("no client record"),
+    "server": _("no server record"),
+    "task": _("no task record"),
+    "resource": _("no resource record"),
+}
+
+NOT_YET = _("not yet")
 
 # Strongest first; a state that is not listed comes last.
 STATE_ORDER: dict[str, tuple[str, ...]] = {

@@ -8,6 +8,7 @@ from runners.engines.base import Elsewhere, EvidenceContext, LaunchContext, Prin
 from runners.engines.openai_endpoint import identity
 from runners.engines.openai_endpoint.settings import EndpointSettings, endpoint_settings
 from runners.protocol.documents import IdentityItem
+from runners.protocol.series import SeriesMap
 
 KEY = "openai_endpoint"
 
@@ -46,6 +47,9 @@ class OpenAIEndpointAdapter:
 
     def metrics_path(self) -> str | None:
         return None  # counters of a server that others use too would not be this run's
+
+    def series(self) -> SeriesMap:
+        return {}
 
     def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
         return None  # it would slow down everybody's requests

@@ -18,6 +18,7 @@ from runners.engines.replay.versions import VERSION
 from runners.protocol import layout
 from runners.protocol.documents import IdentityItem
 from runners.protocol.errors import Finding, Refused, RunnerError
+from runners.protocol.series import SeriesMap
 
 HOST = "127.0.0.1"
 _ROOT = Path(__file__).resolve().parents[3]
@@ -76,6 +77,9 @@ class ReplayAdapter:
 
     def metrics_path(self) -> str | None:
         return None
+
+    def series(self) -> SeriesMap:
+        return {}
 
     def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
         return None

@@ -5,11 +5,12 @@ from typing import Any
 
 from runners.engines import own_venv
 from runners.engines.base import EvidenceContext, LaunchContext, LaunchPlan, Printed, PrintedContext
-from runners.engines.sglang import environment, flags, identity, printed
+from runners.engines.sglang import environment, flags, identity, printed, scrape_map
 from runners.engines.sglang.settings import sglang_settings
 from runners.environments import parsers
 from runners.protocol.clocks import clock_domain
 from runners.protocol.documents import IdentityItem
+from runners.protocol.series import SeriesMap
 
 HOST = "127.0.0.1"
 _ENTRY = (
@@ -69,6 +70,9 @@ class SglangAdapter:
 
     def metrics_path(self) -> str | None:
         return "/metrics"
+
+    def series(self) -> SeriesMap:
+        return scrape_map.SERIES
 
     def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
         return ("POST", "/start_profile", {"with_stack": False, "record_shapes": True})

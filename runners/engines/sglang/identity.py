@@ -5,15 +5,14 @@
 """
 
 from collections.abc import Mapping
+from functools import partial
 
-from runners.engines import chrome_trace, identity_items
+from runners.engines import identity_items, trace_proofs
 from runners.engines.base import EvidenceContext
-from runners.engines.identity_items import Traced
-from runners.engines.sglang import identity_log, identity_trace, log_reader
+from runners.engines.sglang import identity_log, log_reader, trace_reader
 from runners.engines.sglang.environment import unsupported
 from runners.engines.sglang.log_lines import read_lines
-from runners.engines.sglang.trace_reader import STEP
-from runners.engines.stated_facts import Fact, facts_of
+from runners.engines.stated_facts import facts_of
 from runners.protocol import layout
 from runners.protocol.documents import IdentityItem
 
@@ -36,38 +35,16 @@ def items(context: EvidenceContext) -> list[IdentityItem]:
     """The items in their fixed order. Reads files of the bundle and what the engine answered."""
     facts = facts_of(read_lines(context.bundle / layout.ENGINE_LOG), log_reader.FORMS)
     mark = unsupported(str(context.spec["device"]["kind"]))
+    layers = int(context.spec["artifact"]["config"]["L"])
     return identity_items.items(
         context,
         declared=identity_items.declared_layout(context.spec, _CHOICES),
         stated=identity_log.stated(facts, context.server_info, unsupported=mark),
-        traced=_trace(context, facts, mark),
-    )
-
-
-def _trace(context: EvidenceContext, facts: Mapping[str, Fact], mark: str | None) -> Traced:
-    """The newest trace of this run, judged; else why there is none."""
-    folder = context.bundle / layout.TRACE_FOLDER
-    files = sorted(folder.glob("*-TP-0*.trace.json.gz"), key=lambda path: path.name)
-    if not files:
-        return Traced(proofs={}, problem="no trace was written")
-    try:
-        trace = chrome_trace.read(files[-1], step=STEP)
-    except chrome_trace.TraceProblem as problem:
-        return Traced(proofs={}, problem=str(problem))
-    found = identity_trace.proofs(
-        trace,
-        layers=int(context.spec["artifact"]["config"]["L"]),
-        file=files[-1].relative_to(context.bundle).as_posix(),
-        version=identity_items.engine_version(context),
-        capability=identity_log.capability(facts, context.server_info, unsupported=mark),
-    )
-    if found:
-        return Traced(proofs=found, problem=None)
-    return Traced(proofs={}, problem=_adds_up_to_nothing(trace))
-
-
-def _adds_up_to_nothing(trace: chrome_trace.Trace) -> str:
-    return (
-        f"the trace proves nothing: {len(trace.spans)} steps, no attention operator called as often as "
-        "layers x steps or layers x requests"
+        traced=trace_proofs.newest(
+            context,
+            trace_reader.FILES,
+            partial(trace_reader.shown, layers=layers),
+            trace_reader.NAMES,
+            capability=identity_log.capability(facts, context.server_info, unsupported=mark),
+        ),
     )

@@ -6,9 +6,10 @@ lines about requests are printed in whole seconds all the same, and carry times 
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
+from runners.engines import engine_log
+from runners.engines.engine_log import Parts
 from runners.engines.stated_facts import LogLine
 
 RESOLUTION_NS = 1_000_000  # of a printed time: it was cut, not rounded
@@ -20,30 +21,19 @@ _LINE = re.compile(
 
 
 def read_lines(path: Path) -> Iterator[LogLine]:
-    """Every line of an engine.log; nothing if there is no such file."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        yield from lines_of(lines)
+    return engine_log.read_lines(path, _parts)
 
 
 def lines_of(lines: Iterable[str]) -> Iterator[LogLine]:
-    for number, text in enumerate(lines, start=1):
-        line = text.rstrip("\r\n")
-        match = _LINE.match(line)
-        if match is None:
-            yield LogLine(number=number, process=None, wall_ns=None, message=line)
-        else:
-            yield LogLine(
-                number=number,
-                process=match["process"].strip() or MAIN,
-                wall_ns=_wall_ns(match["time"], match["ms"]),
-                message=match["message"],
-            )
+    return engine_log.lines_of(lines, _parts)
 
 
-def _wall_ns(second: str, ms: str | None) -> int | None:
-    if ms is None:
+def _parts(line: str) -> Parts | None:
+    match = _LINE.match(line)
+    if match is None:
         return None
-    stamp = datetime.strptime(second, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-    return int(stamp.timestamp()) * 1_000_000_000 + int(ms) * 1_000_000
+    ms = match["ms"]
+    wall_ns = engine_log.utc_ns(match["time"], "%Y-%m-%d %H:%M:%S", ms=int(ms)) if ms else None
+    return Parts(
+        process=match["process"].strip() or MAIN, wall_ns=wall_ns, message=match["message"]
+    )

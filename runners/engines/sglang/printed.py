@@ -26,6 +26,7 @@ from runners.protocol.events import EngineEvent, ReleaseLevel
 PROCESS = "printed"
 SINCE_LINE, SINCE_TAKEN = "since the line before", "since its request was taken up"
 _ENDS = (EngineEvent.cancelled, EngineEvent.finished)
+_DECODE_GRAPH, _PREFILL_GRAPH, _EAGER = "FULL", "PIECEWISE", "NONE"
 _NEEDED_READER = "a log reader for this version's lines; the log itself is in the bundle"
 _Row = dict[str, Any]
 
@@ -98,6 +99,7 @@ class _Steps:
         )
         self._total: int | None = None
         self._before: _Before | None = None
+        self._shapes: dict[tuple[int, int, str], _Row] = {}
         self.read = self.misread = self.coarse = self.undated = self.mixed = 0
 
     def rows(self, lines: Sequence[LogLine]) -> Iterator[_Row]:
@@ -113,6 +115,7 @@ class _Steps:
                 self.coarse += 1
             else:
                 yield from self._step(line, line.wall_ns, step)
+        yield from self._shapes.values()
 
     def _step(self, line: LogLine, wall_ns: int, step: StepLine) -> Iterator[_Row]:
         at = self._clock.monotonic(wall_ns)
@@ -123,6 +126,7 @@ class _Steps:
             "error_ns": at.error_ns + RESOLUTION_NS,
             "source": f"{layout.ENGINE_LOG}:{line.number}",
         }
+        self._dispatched(at.t_ns, base, step)
         if self._mixes and step.running and not step.decodes:
             self.mixed += 1
         elif began is None:
@@ -166,6 +170,26 @@ class _Steps:
                 "kv_total": self._total // self._page,
             }
         return counts
+
+    def _dispatched(self, t_ns: int, base: Mapping[str, Any], step: StepLine) -> None:
+        """Steps by shape and by whether a graph ran; what a shape was padded to is not printed."""
+        tokens = step.running if step.decodes else step.prefill_tokens
+        requests = step.running if step.decodes else step.prefill_requests
+        mode = (_DECODE_GRAPH if step.decodes else _PREFILL_GRAPH) if step.graph else _EAGER
+        row = self._shapes.setdefault(
+            (tokens, requests, mode),
+            {
+                "event": "shape_dispatch",
+                "t_ns": t_ns,
+                **base,
+                "tokens": tokens,
+                "requests": requests,
+                "uniform": step.decodes,
+                "mode": mode,
+                "count": 0,
+            },
+        )
+        row["count"] += 1
 
     def _released(self, t_ns: int, base: Mapping[str, Any]) -> Iterator[_Row]:
         """No token is held: whatever ended before holds none, and what is cached may be taken again."""

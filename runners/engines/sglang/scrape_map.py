@@ -6,7 +6,7 @@ is in none of the request series; one that was aborted after it had been schedul
 
 from collections.abc import Mapping
 
-from runners.engines.series import Kind, Quantity, Series
+from runners.protocol.series import Kind, Quantity, Series
 
 _ABORTED_TOO = "aborted requests that had been scheduled are in it"
 _FRONT_TOO = "a request whose client left while it was queued is a 400 as well"

@@ -1,10 +1,10 @@
 """The declared settings of SGLang, typed; the platform's checks have looked at their values before."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from runners.protocol.errors import Finding, Refused
+from runners.engines.typed_settings import typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +54,4 @@ class SglangSettings:
 
 def sglang_settings(declared: Mapping[str, Any]) -> SglangSettings:
     """Raises Refused for settings of another engine, naming what is strange or absent."""
-    names = {f.name for f in fields(SglangSettings)}
-    if set(declared) != names:
-        raise Refused(
-            Finding(
-                field="engine.settings",
-                seen=", ".join(sorted(set(declared) ^ names)) + " are not of both",
-                allowed=", ".join(sorted(names)),
-                remedy="Declare the settings of sglang.",
-            )
-        )
-    sizes = tuple(int(size) for size in declared["decode_graph_sizes"])
-    return SglangSettings(**{**declared, "decode_graph_sizes": sizes})
+    return typed(SglangSettings, declared, engine="sglang", sizes=("decode_graph_sizes",))

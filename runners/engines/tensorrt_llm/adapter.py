@@ -9,11 +9,12 @@ from typing import Any
 
 from runners.engines import own_venv
 from runners.engines.base import EvidenceContext, LaunchContext, LaunchPlan, Printed, PrintedContext
-from runners.engines.tensorrt_llm import configuration, identity, printed
+from runners.engines.tensorrt_llm import configuration, identity, printed, scrape_map
 from runners.engines.tensorrt_llm.settings import tensorrt_llm_settings
 from runners.environments import parsers
 from runners.protocol.clocks import clock_domain
 from runners.protocol.documents import IdentityItem
+from runners.protocol.series import SeriesMap
 
 HOST = "127.0.0.1"
 _SCRIPT = "trtllm-serve"
@@ -75,6 +76,9 @@ class TensorrtLlmAdapter:
 
     def metrics_path(self) -> str | None:
         return "/prometheus/metrics"  # /metrics is a queue of JSON that reading empties
+
+    def series(self) -> SeriesMap:
+        return scrape_map.SERIES
 
     def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
         return None  # 1.2 profiles a range of iterations that its environment names at the start

@@ -6,9 +6,10 @@ Its Python side prints ``[month/day/year-time] [TRT-LLM] [I] [_torch][RANK 0] me
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
+from runners.engines import engine_log
+from runners.engines.engine_log import Parts
 from runners.engines.stated_facts import LogLine
 
 RESOLUTION_NS = 1_000_000_000
@@ -22,28 +23,20 @@ _NATIVE = re.compile(
 
 
 def read_lines(path: Path) -> Iterator[LogLine]:
-    """Every line of an engine.log; nothing if there is no such file."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        yield from lines_of(lines)
+    return engine_log.read_lines(path, _parts)
 
 
 def lines_of(lines: Iterable[str]) -> Iterator[LogLine]:
-    for number, text in enumerate(lines, start=1):
-        line = text.rstrip("\r\n")
-        if match := _PYTHON.match(line):
-            process, wall_ns = f"rank {match['rank'] or 0}", _wall_ns(match["time"])
-        elif match := _NATIVE.match(line):
-            process, wall_ns = f"native, rank {match['rank'] or 0}", None
-        else:
-            yield LogLine(number=number, process=None, wall_ns=None, message=line)
-            continue
-        yield LogLine(number=number, process=process, wall_ns=wall_ns, message=match["message"])
+    return engine_log.lines_of(lines, _parts)
 
 
-def _wall_ns(text: str | None) -> int | None:
-    if text is None:
-        return None
-    stamp = datetime.strptime(text, "%m/%d/%Y-%H:%M:%S").replace(tzinfo=UTC)
-    return int(stamp.timestamp()) * 1_000_000_000
+def _parts(line: str) -> Parts | None:
+    if match := _PYTHON.match(line):
+        time = match["time"]
+        wall_ns = engine_log.utc_ns(time, "%m/%d/%Y-%H:%M:%S") if time else None
+        process = f"rank {match['rank'] or 0}"
+        return Parts(process=process, wall_ns=wall_ns, message=match["message"])
+    if match := _NATIVE.match(line):
+        process = f"native, rank {match['rank'] or 0}"
+        return Parts(process=process, wall_ns=None, message=match["message"])
+    return None

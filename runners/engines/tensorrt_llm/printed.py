@@ -48,6 +48,7 @@ def read(context: PrintedContext) -> Printed:
         if step is not None and step.rank == 0 and line.wall_ns is not None and step.scheduled
     ]
     rows.sort(key=lambda row: (row["t_ns"], row["number"]))
+    rows = sorted([*rows, *_shapes(rows)], key=lambda row: row["t_ns"])
     if rows:
         rows.insert(0, _clock_row(rows[0]["t_ns"], context.clock_domain))
     misread = sum(
@@ -82,6 +83,33 @@ def _row(
         row["kv_total"] = int(cache.value["tokens"]) // int(block.value["tokens"])
         row["kv_use"] = step.kv_use  # printed too coarsely for a number of blocks
     return row
+
+
+def _shapes(steps: list[_Row]) -> list[_Row]:
+    """Decoding steps that computed more tokens than they had requests: only a graph is padded.
+
+    A step that was not padded may have run either way, so nothing is said of it.
+    """
+    found: dict[tuple[int, int], _Row] = {}
+    for step in steps:
+        tokens, padded = step["decode_requests"], step["generation_tokens_padded"]
+        if step["prefill_requests"] or padded <= tokens:
+            continue
+        row = found.setdefault(
+            (tokens, padded),
+            {
+                "event": "shape_dispatch",
+                **{name: step[name] for name in ("t_ns", "error_ns", "source")},
+                "tokens": tokens,
+                "padded": padded,
+                "requests": tokens,
+                "uniform": True,
+                "mode": "FULL",
+                "count": 0,
+            },
+        )
+        row["count"] += 1
+    return list(found.values())
 
 
 def _clock_row(t_ns: int, domain: str) -> _Row:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from runners.engines.series import Kind, Quantity, Series
+from runners.protocol.series import Kind, Quantity, Series
 
 _FINISHED_ONLY = "only requests that finished are in it"
 SERIES: Mapping[Quantity, Series | None] = {

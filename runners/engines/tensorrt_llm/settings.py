@@ -1,10 +1,10 @@
 """The declared settings of TensorRT-LLM, typed; the platform's checks have looked at their values before."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from runners.protocol.errors import Finding, Refused
+from runners.engines.typed_settings import typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +38,4 @@ class TensorrtLlmSettings:
 
 def tensorrt_llm_settings(declared: Mapping[str, Any]) -> TensorrtLlmSettings:
     """Raises Refused for settings of another engine, naming what is strange or absent."""
-    names = {f.name for f in fields(TensorrtLlmSettings)}
-    if set(declared) != names:
-        raise Refused(
-            Finding(
-                field="engine.settings",
-                seen=", ".join(sorted(set(declared) ^ names)) + " are not of both",
-                allowed=", ".join(sorted(names)),
-                remedy="Declare the settings of tensorrt_llm.",
-            )
-        )
-    sizes = tuple(int(size) for size in declared["graph_sizes"])
-    return TensorrtLlmSettings(**{**declared, "graph_sizes": sizes})
+    return typed(TensorrtLlmSettings, declared, engine="tensorrt_llm", sizes=("graph_sizes",))

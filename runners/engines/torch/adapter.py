@@ -12,7 +12,7 @@ from runners.engines.base import (
     Printed,
     PrintedContext,
 )
-from runners.engines.torch import identity, versions
+from runners.engines.torch import identity, scrape_map, versions
 from runners.engines.torch.settings import (
     FORMATS,
     ServerConfig,
@@ -24,6 +24,7 @@ from runners.protocol import layout
 from runners.protocol.clocks import clock_domain
 from runners.protocol.documents import IdentityItem
 from runners.protocol.errors import RunnerError
+from runners.protocol.series import SeriesMap
 from runners.protocol.threads import OPENMP_WAITING
 
 HOST = "127.0.0.1"
@@ -117,6 +118,9 @@ class TorchAdapter:
 
     def metrics_path(self) -> str | None:
         return "/metrics"
+
+    def series(self) -> SeriesMap:
+        return scrape_map.SERIES
 
     def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
         return ("POST", "/start_profile", {})

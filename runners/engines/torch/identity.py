@@ -1,60 +1,54 @@
 """The eight items of what ran, each from the strongest evidence that this run left.
 
 ``trace``  operators of this start's profile, counted against layers x steps;
-``log``    a line of this run's engine.log;
-``source`` the pinned source text, only where neither exists.
-An item without evidence keeps ``ran`` null and says why.
+``log``    a line of this run's engine.log; where it is lost, what the engine answered of itself.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
+from runners.engines import identity_items, trace_proofs
 from runners.engines.base import EvidenceContext
-from runners.engines.torch.identity_trace import TraceEvidence, trace_evidence
+from runners.engines.identity_items import Stated
+from runners.engines.torch import trace_reader
 from runners.engines.torch.log_reader import Echo, read_log
-from runners.engines.torch.trace_reader import TraceProblem, read_trace
 from runners.protocol import layout
-from runners.protocol.documents import IDENTITY_ITEMS, Evidence, IdentityItem, Pointer
-from runners.protocol.events import EvidenceStrength
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
-    """What the bundle holds for one item: what ran, and the evidence for it, strongest last."""
-
-    ran: Any
-    evidence: list[Evidence]
-    reason: str | None
+from runners.protocol.documents import IDENTITY_ITEMS, IdentityItem, Pointer
 
 
 def items(context: EvidenceContext) -> list[IdentityItem]:
     """The items in their fixed order. Reads files of the bundle and what the engine answered."""
     log_file = context.bundle / layout.ENGINE_LOG
     echoes = read_log(log_file) if log_file.exists() else {}
-    traced, no_trace = _trace(context, echoes)
-    declared = _declared(context.spec)
-    return [
-        _item(name, declared[name], _seen(name, context, echoes, traced, no_trace))
-        for name in IDENTITY_ITEMS
-    ]
+    return identity_items.items(
+        context,
+        declared=_declared(context.spec),
+        stated=_stated(context, echoes),
+        traced=trace_proofs.newest(
+            context,
+            trace_reader.FILES,
+            partial(trace_reader.shown, layers=_layers(context, echoes)),
+            trace_reader.NAMES,
+            capability=_capability(echoes),
+        ),
+    )
 
 
-def _item(name: str, declared: Any, seen: _Seen) -> IdentityItem:
-    strongest = max(
-        (EvidenceStrength(e["strength"]) for e in seen.evidence),
-        key=list(EvidenceStrength).index,
-        default=EvidenceStrength.none,
-    )
-    return IdentityItem(
-        item=name,
-        declared=declared,
-        ran=seen.ran,
-        strength=strongest.value,
-        evidence=seen.evidence,
-        reason=seen.reason,
-    )
+def _stated(context: EvidenceContext, echoes: Mapping[str, Echo]) -> dict[str, Stated]:
+    found: dict[str, Stated] = {}
+    for name in IDENTITY_ITEMS:
+        said = Stated()
+        answered = (context.server_info or {}).get(name)
+        if (echo := echoes.get(name)) is not None:
+            words = f"the {echo.process} process of this start printed {echo.label}"
+            said.add(echo.value, words, Pointer(file=layout.ENGINE_LOG, line=echo.line))
+        elif answered is not None:
+            pointer = Pointer(file=layout.SERVER_INFO, query=name)
+            said.add(answered, f"GET /server_info answered {name}", pointer)
+        if said.sources:
+            found[name] = said
+    return found
 
 
 def _declared(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,60 +75,11 @@ def _declared(spec: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _seen(
-    name: str,
-    context: EvidenceContext,
-    echoes: Mapping[str, Echo],
-    traced: TraceEvidence | None,
-    no_trace: str,
-) -> _Seen:
-    echo = echoes.get(name)
-    evidence = [_from_log(context, echo)] if echo is not None else []
-    ran: dict[str, Any] | None = dict(echo.value) if echo is not None else None
-    answered = (context.server_info or {}).get(name)
-    if ran is None and answered is not None:
-        ran = dict(answered)
-        evidence = [_from_answer(context, name)]
-    if name == "engine_version" and context.version is not None:
-        evidence.append(_from_version(context))
-        ran = (ran or {}) | {"answered": context.version}
-    found = traced.items.get(name) if traced is not None else None
-    if found is not None:
-        ran = (ran or {}) | found.ran
-        evidence.append(found.evidence)
-    if ran is not None:
-        return _Seen(ran=ran, evidence=evidence, reason=None)
-    reason = (
-        f"{layout.ENGINE_LOG} has no line {name!r} and /server_info was not answered; {no_trace}"
-    )
-    return _Seen(ran=None, evidence=[], reason=reason)
-
-
-def _trace(
-    context: EvidenceContext, echoes: Mapping[str, Echo]
-) -> tuple[TraceEvidence | None, str]:
-    """The newest trace of this run, judged; else why there is none."""
-    folder = context.bundle / layout.TRACE_FOLDER
-    files = sorted(folder.glob("*.trace.json.gz"))
-    if not files:
-        return None, "no trace was written"
-    path: Path = files[-1]
-    try:
-        summary = read_trace(path)
-    except TraceProblem as problem:
-        return None, str(problem)
-    runner = echoes.get("model_runner")
+def _layers(context: EvidenceContext, echoes: Mapping[str, Echo]) -> int:
+    """Of the model that was loaded, where its runner said so; else as declared."""
     declared = int(context.spec["artifact"]["config"]["L"])
-    layers = int(runner.value.get("layers", declared)) if runner else declared
-    pointer_file = path.relative_to(context.bundle).as_posix()
-    judged = trace_evidence(
-        summary,
-        layers=layers,
-        file=pointer_file,
-        version=_version(context),
-        capability=_capability(echoes),
-    )
-    return judged, "the trace says nothing of it"
+    runner = echoes.get("model_runner")
+    return int(runner.value.get("layers", declared)) if runner else declared
 
 
 def _capability(echoes: Mapping[str, Echo]) -> dict[str, Any]:
@@ -142,35 +87,3 @@ def _capability(echoes: Mapping[str, Echo]) -> dict[str, Any]:
     if hardware is None:
         return {}
     return {name: hardware.value.get(name) for name in ("cpu_capability", "torch_threads")}
-
-
-def _version(context: EvidenceContext) -> str:
-    return context.version or str(context.spec["engine"]["version"])
-
-
-def _from_log(context: EvidenceContext, echo: Echo) -> Evidence:
-    return _evidence(
-        context,
-        f"the {echo.process} process of this start printed {echo.label}",
-        Pointer(file=layout.ENGINE_LOG, line=echo.line),
-    )
-
-
-def _from_answer(context: EvidenceContext, name: str) -> Evidence:
-    pointer = Pointer(file=layout.SERVER_INFO, query=name)
-    return _evidence(context, f"GET /server_info answered {name}", pointer)
-
-
-def _from_version(context: EvidenceContext) -> Evidence:
-    return _evidence(context, f"GET /version answered {context.version}", None)
-
-
-def _evidence(context: EvidenceContext, statement: str, pointer: Pointer | None) -> Evidence:
-    return Evidence(
-        strength=EvidenceStrength.log.value,
-        statement=statement,
-        pointer=pointer,
-        conditions={},
-        engine_version=_version(context),
-        t_ns=None,
-    )

@@ -8,7 +8,8 @@ from typing import Any
 import psutil
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-PREFIX = "assay_torch"
+from runners.engines.torch.metric_names import PREFIX
+
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 OUTCOMES = ("stop", "length", "pooled", "cancelled", "failed", "rejected")
 # Seconds: a decode step of a small model takes tens of milliseconds, a long prompt chunk hundreds.

@@ -5,12 +5,13 @@ from typing import Any
 
 from runners.engines import own_venv
 from runners.engines.base import EvidenceContext, LaunchContext, LaunchPlan, Printed, PrintedContext
-from runners.engines.vllm import environment, flags, identity, printed
+from runners.engines.vllm import environment, flags, identity, printed, scrape_map
 from runners.engines.vllm.settings import vllm_settings
 from runners.environments import parsers
 from runners.protocol import layout
 from runners.protocol.clocks import clock_domain
 from runners.protocol.documents import IdentityItem
+from runners.protocol.series import SeriesMap
 
 HOST = "127.0.0.1"
 # The wheel of CPU builds has another name than the command asks its version of: there only the module starts.
@@ -80,6 +81,9 @@ class VllmAdapter:
 
     def metrics_path(self) -> str | None:
         return "/metrics"
+
+    def series(self) -> SeriesMap:
+        return scrape_map.SERIES
 
     def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
         return ("POST", "/start_profile", {})

@@ -5,11 +5,11 @@ a trace shows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from runners.engines.identity_items import Stated, renamed
+from runners.engines.stated_facts import Fact
 from runners.engines.vllm.configuration import resolved
-from runners.engines.vllm.log_reader import Fact
 from runners.protocol import layout
 from runners.protocol.documents import Pointer
 
@@ -29,6 +29,10 @@ _FROM_FACTS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     },
     "attention_gemm_backend": {
         "attention": {"backend": "attention", "candidates": "attention_candidates"},
+        "attention_refused": {
+            "backend": "attention_refused",
+            "because": "attention_refused_because",
+        },
         "moe": {"backend": "moe"},
         "linear": {"kernel": "linear", "scheme": "linear_scheme"},
         "linear_fallback": {"wanted": "linear_wanted", "ran": "linear_fallback"},
@@ -85,29 +89,20 @@ _FROM_ANSWER: Mapping[str, Sequence[str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    ran: Mapping[str, Any]
-    sources: Sequence[Source]
-
-
 def stated(facts: Mapping[str, Fact], server_info: Mapping[str, Any] | None) -> dict[str, Stated]:
     """What was said of each item, with where; items of which nothing was said are left out."""
     found: dict[str, Stated] = {}
     for item, wanted in _FROM_FACTS.items():
-        ran: dict[str, Any] = {}
-        sources: list[Source] = []
+        said = Stated()
         for fact in (facts[name] for name in wanted if name in facts):
-            ran |= _renamed(fact.value, wanted[fact.name])
-            sources.append(_line(fact))
+            said.add(renamed(fact.value, wanted[fact.name]), *_line(fact))
         for values, source in (
             *_configured(facts.get("configuration"), _FROM_CONFIGURATION.get(item, ())),
             *_answered(server_info, _FROM_ANSWER.get(item, ())),
         ):
-            ran |= values
-            sources.append(source)
-        if sources:
-            found[item] = Stated(ran=ran, sources=sources)
+            said.add(values, *source)
+        if said.sources:
+            found[item] = said
     return found
 
 
@@ -120,10 +115,6 @@ def capability(facts: Mapping[str, Fact], server_info: Mapping[str, Any] | None)
         "torch_threads": threads.value["threads"] if threads else None,
         "avx512": "avx512f" in flags if flags else None,
     }
-
-
-def _renamed(value: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    return {ours: value[theirs] for theirs, ours in names.items() if value.get(theirs) is not None}
 
 
 def _line(fact: Fact) -> Source:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from runners.engines.base import Printed, PrintedContext
+from runners.engines.stated_facts import Fact, LogLine, absent, facts_of
 from runners.engines.vllm import iteration_lines, log_reader, request_lines
-from runners.engines.vllm.log_lines import RESOLUTION_NS, LogLine, read_lines
+from runners.engines.vllm.log_lines import RESOLUTION_NS, read_lines
 from runners.protocol import layout
 from runners.protocol.clock_map import ClockMap
 from runners.protocol.documents import Gap
@@ -39,7 +40,7 @@ def read(context: PrintedContext) -> Printed:
     witnessed = _witnessed(context.bundle / layout.ENGINE_EVENTS)
     reader = _Reader(clock, blocks=_blocks(context.server_info), witnessed=witnessed)
     rows = [row for line in timed for row in reader.rows(line)]
-    facts = log_reader.facts_of(lines)
+    facts = facts_of(lines, log_reader.FORMS)
     rows += _start_parts(facts, timed, clock)
     rows.sort(key=lambda row: row["t_ns"])
     first = {
@@ -103,7 +104,7 @@ def _row(clock: ClockMap, line: LogLine, event: str, **fields: Any) -> _Row:
 
 
 def _start_parts(
-    facts: Mapping[str, log_reader.Fact], timed: Sequence[LogLine], clock: ClockMap
+    facts: Mapping[str, Fact], timed: Sequence[LogLine], clock: ClockMap
 ) -> Iterator[_Row]:
     """The cold start by its sources, as far as the engine times them itself."""
     by_number = {line.number: line for line in timed}
@@ -131,8 +132,8 @@ def _blocks(server_info: Mapping[str, Any] | None) -> int | None:
     return blocks if isinstance(blocks, int) else None
 
 
-def _gaps(facts: Mapping[str, log_reader.Fact], reader: _Reader) -> Iterator[Gap]:
-    if missing := log_reader.absent(facts):
+def _gaps(facts: Mapping[str, Fact], reader: _Reader) -> Iterator[Gap]:
+    if missing := absent(facts, log_reader.FORMS):
         yield _gap(
             f"{layout.ENGINE_LOG} has no line of the known form for: {', '.join(missing)}",
             "the identity items and start times that rest on these lines",

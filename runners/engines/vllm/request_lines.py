@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from runners.engines.vllm.log_lines import LogLine
+from runners.engines.stated_facts import LogLine
 from runners.protocol.events import EngineEvent
 
 _PREFIX = re.compile(r"^(?:chatcmpl|cmpl|resp|msg|embd|rerank|score|classify|pool)-")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from runners.engines.series import Kind, Quantity, Series
+from runners.protocol.series import Kind, Quantity, Series
 
 _FINISHED_ONLY = "aborted requests are in none of it"
 _ABORTED_TOO = "work of aborted requests is in it"
@@ -35,8 +35,13 @@ SERIES: Mapping[Quantity, Series | None] = {
         name="vllm:prefix_cache_queries_total", kind=Kind.counter, unit="token"
     ),
     Quantity.preemptions: Series(name="vllm:num_preemptions_total", kind=Kind.counter, unit="1"),
-    # Its finish counter has the label "abort" and does not count disconnects under it: see the log instead.
-    Quantity.aborts: None,
+    Quantity.aborts: Series(
+        name="vllm:request_success_total",
+        kind=Kind.counter,
+        unit="request",
+        where={"finished_reason": "abort"},
+        caution="neither a disconnect nor an abort is counted under it: the log prints both",
+    ),
     Quantity.finish_reasons: Series(
         name="vllm:request_success_total",
         kind=Kind.counter,

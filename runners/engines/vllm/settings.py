@@ -1,10 +1,10 @@
 """The declared settings of vLLM, typed; the platform's checks have looked at their values before."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from runners.protocol.errors import Finding, Refused
+from runners.engines.typed_settings import typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,15 +44,4 @@ class VllmSettings:
 
 def vllm_settings(declared: Mapping[str, Any]) -> VllmSettings:
     """Raises Refused for settings of another engine, naming what is strange or absent."""
-    names = {f.name for f in fields(VllmSettings)}
-    if set(declared) != names:
-        raise Refused(
-            Finding(
-                field="engine.settings",
-                seen=", ".join(sorted(set(declared) ^ names)) + " are not of both",
-                allowed=", ".join(sorted(names)),
-                remedy="Declare the settings of vllm.",
-            )
-        )
-    sizes = tuple(int(size) for size in declared["graph_capture_sizes"])
-    return VllmSettings(**{**declared, "graph_capture_sizes": sizes})
+    return typed(VllmSettings, declared, engine="vllm", sizes=("graph_capture_sizes",))

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.analysis.kept import KeptAttempt, KeptAttempts, KeptIds, KeptReply, kept_with
+from assay.analysis.columns import kept_some
+from assay.analysis.kept import KeptAttempt, KeptAttempts, KeptIds, KeptReply
 from assay.analysis.shelf import HeldColumn
 from assay.analysis.stretches import Stretches, blocks, gathered
 from assay.analysis.wire.attempt import Attempt
@@ -71,7 +72,8 @@ def test_words_are_gone() -> None:
 def test_attempts_that_were_kept_know_their_places() -> None:
     kept = KeptAttempts.of(several())
 
-    found, places = kept_with([kept[2], kept[0]])
+    some = kept_some([kept[2], kept[0]])
+    found, places = some.kept, some.places
 
     assert found is kept
     assert places.tolist() == [2, 0]

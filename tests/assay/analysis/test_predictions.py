@@ -9,7 +9,8 @@ import pytest
 from assay.analysis.absence import Absent
 from assay.analysis.errors import ClaimRefused
 from assay.analysis.perfmodel.errors import ModelRefused
-from assay.analysis.predictions import build_predictions, check_registered
+from assay.analysis.predictions import build_predictions
+from assay.analysis.registered import check_registered
 from experiments.identity import spec_digest
 from runners.protocol.documents import Prediction, PredictionsDocument
 from runners.protocol.manifest import canonical

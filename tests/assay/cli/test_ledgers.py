@@ -9,7 +9,7 @@ import pytest
 from assay.archive.interpretation import interpret
 from assay.archive.paths import Home
 from assay.archive.stored_reading import StoredReading
-from assay.cli.ledgers import at_instant
+from assay.archive.instants import at_instant
 from assay.cli.main import main
 from tests.assay.archive import interpretable
 from tests.assay.cli.indexed import indexed_run

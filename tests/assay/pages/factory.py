@@ -15,6 +15,7 @@ from assay.execution.models import Execution
 from assay.ledger.ids import uuid7
 from assay.ledger.indexing import index_interpretation
 from assay.ledger.models import Artifact, Bundle, Run, Study
+from assay.regressions.models import Finding, Schedule, Watch
 from tests.assay.archive import written
 from tests.assay.pages import simulated, simulated_bundle
 from tests.assay.pages.simulated import at
@@ -33,6 +34,7 @@ class Laboratory:
     bundle: Bundle
     by_state: dict[str, Run] = field(default_factory=dict)
     sweep: list[Run] = field(default_factory=list)
+    finding: Finding | None = None  # of a schedule of the same project
 
 
 def laboratory(home: Home) -> Laboratory:
@@ -81,7 +83,31 @@ def laboratory(home: Home) -> Laboratory:
         )
         made.by_state[state] = run
     go_on(home, made.by_state["running"])
+    made.finding = finding_of(made.run)
     return made
+
+
+def finding_of(run: Run) -> Finding:
+    """A schedule whose newest run moved, with its finding."""
+    schedule = Schedule.objects.create(
+        project=run.study.project,
+        name="smollm2 nightly",
+        overrides=["study=smollm2_torch"],
+        cron="30 2 * * *",
+        zone="Europe/Berlin",
+        owner="local",
+        looked_until=BEGAN,
+    )
+    Watch.objects.create(schedule=schedule, rule="tpot.last_token", statistic="p50", better="less")
+    return Finding.objects.create(
+        schedule=schedule,
+        run=run,
+        metrics=[{"metric": "tpot.last_token p50", "change": 0.08, "reason": "+8.0%"}],
+        segment="5e" * 32,
+        identity=[],
+        records=[],
+        residuals=[],
+    )
 
 
 def add_run(
@@ -165,6 +191,8 @@ def iterations(count: int = 640) -> pl.DataFrame:
                 "start_ns": at(ms),
                 "duration_ns": round((21 + 4 * batch) * 1e6),
                 "batch": batch,
+                "prefill_tokens": 64 if i % 17 == 0 else 0,
+                "decode_tokens": batch - (i % 17 == 0),
                 "waiting": (i % 5 == 0) + (i % 13 == 0) if loaded else 0,
                 "kv_used_blocks": 6 * batch + i % 6,
                 "kv_total_blocks": 1024,

@@ -316,6 +316,8 @@ def write(folder: Path, *, state: str = "sealed", concurrency: int = 4) -> str:
     (folder / layout.SESSION).write_text(_session(), encoding="utf-8")
     (folder / layout.ENGINE_LOG).write_text(_engine_log(), encoding="utf-8")
     (folder / layout.ENGINE_EVENTS).write_text(_engine_events(), encoding="utf-8")
+    _scrapes().write_parquet(folder / layout.SCRAPES)
+    _telemetry().write_parquet(folder / layout.TELEMETRY)
     (folder / layout.TRACE_FOLDER).mkdir()
     pl.DataFrame(
         {
@@ -367,6 +369,52 @@ def _engine_events() -> str:
     ]
     rows += [{"event": "queued", "request": n, "t_ns": absolute(i)} for i, n in enumerate(names)]
     return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _scrapes() -> pl.DataFrame:
+    """One a second for 25 s; the fifth was refused."""
+    rows = []
+    for second in range(25):
+        text = (
+            "# HELP lab_requests_running Requests in the batch\n# TYPE lab_requests_running gauge\n"
+            f"lab_requests_running {min(second // 7, 4)}.0\n"
+            "# TYPE lab_requests_waiting gauge\n"
+            f'lab_requests_waiting{{model="a"}} {second % 3}\nlab_requests_waiting{{model="b"}} NaN\n'
+            f"# TYPE lab_tokens_total counter\nlab_tokens_total {second * 90}\n"
+            "# TYPE lab_build_info gauge\nlab_build_info 1\n"
+        )
+        bad = second == 5
+        rows.append(
+            (
+                absolute(1000 * second),
+                2_000_000,
+                "/metrics",
+                503 if bad else 200,
+                None if bad else text,
+            )
+        )
+    return pl.DataFrame(
+        rows, schema=["t_ns", "duration_ns", "source", "status", "body"], orient="row"
+    ).with_columns(error=pl.lit(None, pl.String))
+
+
+def _telemetry() -> pl.DataFrame:
+    """Every half second: the host, then two engine processes (the second from 5 s on), then 60 W of a card."""
+    rows: list[tuple[Any, ...]] = []
+    for turn in range(50):
+        at = absolute(500 * turn)
+        rows += [
+            (at, "host", None, "cpu_user_s", 900 + 0.8 * turn, "s"),
+            (at, "host", None, "cpu_idle_s", 5000.0 + turn, "s"),
+            (at, "host", None, "available_bytes", 6.0 * 2**30, "byte"),
+            (at + 40_000, "engine", 411, "cpu_user_s", 10 + 0.5 * turn, "s"),
+            (at + 50_000, "engine", 411, "rss_bytes", 512.0 * 2**20, "byte"),
+        ]
+        if turn >= 10:
+            rows.append((at + 60_000, "engine", 412, "cpu_user_s", 3 + 0.25 * turn, "s"))
+        rows.append((at + 70_000, "gpu0", None, "power_w", 60.0, "W"))
+    columns = ["t_ns", "subject", "pid", "metric", "value", "unit"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def _reads(t: Told) -> list[tuple[str, int, bytes]]:

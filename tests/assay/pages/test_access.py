@@ -35,6 +35,8 @@ def every_page(lab: Laboratory) -> Iterator[tuple[str, str]]:
         "slug": "Qwen__Qwen3-8B",
         "key": "vllm",
         "versions": ("0.32.0", "0.33.0"),
+        "finding_id": lab.finding and lab.finding.pk,
+        "schedule_id": lab.finding and lab.finding.schedule_id,
     }
     for pattern in get_resolver().reverse_dict.keys():  # noqa: SIM118 - a MultiValueDict
         if isinstance(pattern, str):

@@ -97,7 +97,7 @@ def test_a_list_takes_few_queries(
     somebody: Client,
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(6):
         page(somebody, reverse(name))
 
 

@@ -11,7 +11,8 @@ from assay.pages.charts.distribution import POINTS, Curve, Rung, ecdf, ladder, s
 from assay.pages.charts.residuals import dumbbells
 from assay.pages.charts.sweep import Panel, Point, small_multiples
 from assay.pages.charts.theme import Figure
-from assay.pages.charts.timeline import Bar, Steps, View, timeline
+from assay.pages.charts.timeline import Bar, View, timeline
+from assay.pages.charts.tracks import Line, Track, spans
 from assay.pages.residual_line import ResidualLine
 
 
@@ -43,7 +44,28 @@ VIEW = View(
         Bar(kind="client_waiting", lane=0, from_s=0.1, to_s=0.4, attempt_id="a.A1", label="300 ms"),
         Bar(kind="ghost", lane=0, from_s=1.1, to_s=1.4, attempt_id="a.A1", label="300 ms"),
     ],
-    steps=Steps(at_s=[0.1, 0.2], running=[1, 2], waiting=[0, None], kv_used=[3, 4], kv_total=64),
+    tracks=[
+        Track(
+            key="step_tokens",
+            title="step composition",
+            unit="tokens",
+            source="iterations.parquet",
+            clock_domain="d",
+            at_s=[0.1, 0.2],
+            lines=[Line(label="prefill", values=[32, 0]), Line(label="decode", values=[0, None])],
+            is_stacked=True,
+        ),
+        Track(
+            key="cpu",
+            title="cores in use",
+            unit="cores",
+            source="telemetry.parquet",
+            clock_domain="d",
+            at_s=[0.1, 0.2],
+            lines=[Line(label="host", values=[1.5, 2.0], peak=[2.0, 2.0])],
+            is_engines=False,
+        ),
+    ],
 )
 FIGURES = {
     "ecdf": ecdf([Curve(label="TTFT", rule="ttft", values_s=[0.1, 0.2], offered=4)], "load"),
@@ -133,3 +155,22 @@ def test_a_bound_is_called_bound_and_nothing_else() -> None:
 
     assert bound["x"][0] == pytest.approx(0.45)  # 0.009 / 0.02
     assert bound["hovertemplate"].startswith("bound ")
+
+
+def test_rows_share_the_axis_of_the_lanes_and_say_where_they_come_from() -> None:
+    figure = FIGURES["timeline"]
+
+    layout = figure["layout"]
+    assert layout["xaxis"]["anchor"] == "y3"  # below the last row
+    assert [layout[f"yaxis{n}"]["title"]["text"] for n in (2, 3)] == ["tokens", "cores"]
+    assert layout["annotations"][0]["text"] == "step composition · prefill, decode"
+    own = [t for t in figure["data"] if t.get("yaxis") == "y2"]
+    assert all("iterations.parquet" in t["hovertemplate"] for t in own)
+
+
+def test_rows_stand_one_below_the_other() -> None:
+    # two rows over half of the height: 0.25 each, a third of it kept free above the next
+    upper, lower = spans(2, 0.5)
+
+    assert upper == pytest.approx((0.25, 0.415))
+    assert lower == pytest.approx((0.0, 0.165))

@@ -47,9 +47,31 @@ def test_a_running_page_shows_phase_count_and_last_line(lab: Laboratory, somebod
 
 def test_a_queued_run_says_how_many_are_before_it(lab: Laboratory, somebody: Client) -> None:
     factory.add_run(lab.study, 40, artifact=None, concurrency=1, state="queued")
-    last = Run.objects.get(position=40)
+    older = Run.objects.get(position=40)
+    factory.add_run(lab.study, 41, artifact=None, concurrency=1, state="queued")
+    Run.objects.filter(position=41).update(queue="cuda")
 
-    assert progress_of(last).ahead == 1
+    # a worker takes the runs of the older study first, and only those of its own queue
+    assert progress_of(older).ahead == 0
+    assert progress_of(lab.by_state["queued"]).ahead == 1
+    text = page(somebody, reverse("run", args=[lab.by_state["queued"].pk]))
+    assert "1 run before it in queue cpu" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, "next in queue cpu: its worker is busy"),
+        ({"queue": "cuda"}, "next in queue cuda: no worker has taken it yet"),
+        ({"reserved_by": "host/1/2"}, "kept for the command that declared it"),
+    ],
+)
+def test_a_queued_run_says_why_it_waits(
+    changes: dict[str, str], why: str, lab: Laboratory, somebody: Client
+) -> None:
+    Run.objects.filter(state="queued").update(**changes)
+
+    assert why in page(somebody, reverse("runs"))
 
 
 def test_a_half_written_last_line_is_passed_over(lab: Laboratory) -> None:

@@ -1,8 +1,10 @@
 """Every page of a run: it renders whole, says what it must, and asks few queries."""
 
+import io
 import json
 import re
 
+import polars as pl
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -11,6 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from assay.analysis.metrics.catalogue import ALL_RULES
 from assay.ledger.models import Interpretation
 from assay.pages.contexts.head import TABS
+from assay.pages.views.run_tables import TABLES
 from tests.assay.analysis.test_boundary import DECLARED
 from tests.assay.pages.conftest import page
 from tests.assay.pages.factory import Laboratory
@@ -228,17 +231,46 @@ def test_a_chart_library_loads_only_where_there_is_a_chart(
         assert ("plotly" in text) is (name in with_chart), name
 
 
-@pytest.mark.parametrize("name", ["run-latency", "run-residuals", "run-evidence", "run-timeline"])
-def test_the_table_behind_a_page_can_be_exported(
+EXPORTED = [(page, table) for page, tables in TABLES.items() for table in tables]
+# What the made-up run has none of.
+EMPTY = {("identity", "cold_start"), ("identity", "shapes"), ("residuals", "state")}
+
+
+def address(lab: Laboratory, name: str) -> str:
+    if name == "attempt":
+        return reverse("run-attempt", args=[lab.run.pk, "cases-0004.A1"])
+    return reverse("run" if name == "overview" else f"run-{name}", args=[lab.run.pk])
+
+
+@pytest.mark.parametrize(("name", "table"), EXPORTED)
+def test_every_table_of_a_page_is_exported_in_three_forms(
+    name: str, table: str, lab: Laboratory, somebody: Client
+) -> None:
+    url = f"{address(lab, name)}?table={table}&at=9.5&format="
+
+    rows = json.loads(somebody.get(f"{url}json").content)
+    lines = b"".join(somebody.get(f"{url}csv")).decode().splitlines()
+    stored = pl.read_parquet(io.BytesIO(b"".join(somebody.get(f"{url}parquet"))))
+
+    assert bool(rows) is ((name, table) not in EMPTY)
+    assert stored.height == len(rows)
+    assert lines[0].split(",") == stored.columns == list(rows[0] if rows else stored.columns)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_page_links_every_one_of_its_tables(
     name: str, lab: Laboratory, somebody: Client
 ) -> None:
-    url = reverse(name, args=[lab.run.pk])
+    text = page(somebody, address(lab, name) + "?at=9.5&q=0001")
 
-    rows = json.loads(somebody.get(f"{url}?format=json").content)
-    first = next(iter(somebody.get(f"{url}?format=csv").streaming_content))  # type: ignore[attr-defined]
+    linked = set(re.findall(r"table=(\w+)&amp;format=parquet", text))
+    assert linked >= {t for t in TABLES[name] if (name, t) not in EMPTY | {("ledgers", "attempts")}}
+    # the filters of the address stand in the links
+    assert all("at=9.5" in link for link in re.findall(r'href="(\?[^"]+format=csv[^"]*)"', text))
 
-    assert rows
-    assert first.decode().split("\n")[0].split(",") == list(rows[0])
+
+def test_a_table_that_a_page_does_not_have_is_404(lab: Laboratory, somebody: Client) -> None:
+    assert somebody.get(address(lab, "latency") + "?table=secrets&format=csv").status_code == 404
 
 
 def test_every_attempt_is_exported_with_its_reasons(lab: Laboratory, somebody: Client) -> None:

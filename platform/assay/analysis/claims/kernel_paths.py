@@ -25,7 +25,8 @@ class PathForm:
     """Where an identity item keeps one path: names of values in ``declared`` and ``ran``.
 
     ``implied`` are switches that ask for a value of the path when they are on. ``wanted`` names what the
-    engine says it wanted and did not take; ``traced`` what a trace counted.
+    engine says it wanted and did not take, ``refused`` what it says it cannot do here; ``traced``
+    what a trace counted.
     """
 
     path: str
@@ -33,6 +34,7 @@ class PathForm:
     asked: tuple[str, ...]
     seen: tuple[str, ...]
     wanted: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     traced: tuple[str, ...] = ()
     implied: tuple[tuple[str, str], ...] = ()
 
@@ -56,6 +58,7 @@ FORMS: tuple[PathForm, ...] = (
         item="attention_gemm_backend",
         asked=("attention_backend",),
         seen=("attention", "backend", "attention_backend"),
+        refused=("attention_refused", "attention_refused_because"),
         traced=("attention_operators",),
     ),
     PathForm(
@@ -82,8 +85,9 @@ FORMS: tuple[PathForm, ...] = (
     PathForm(
         path="graphs",
         item="graph_compile_mode",
-        asked=("graph_mode",),
-        seen=("compilation.cudagraph_mode", "mode"),
+        asked=("graph_mode", "decode_graphs"),
+        seen=("compilation.cudagraph_mode", "cuda_graph_backend_decode", "mode"),
+        refused=("graphs_off_because",),
         traced=("mode_traced",),
         implied=(("enforce_eager", "NONE"),),
     ),
@@ -104,7 +108,10 @@ def _path(form: PathForm, item: IdentityItem | None, refused: str | None) -> Ker
     ran = _values(item["ran"] if item else None)
     asked = _asked(form, declared)
     seen, wanted = _first(ran, form.seen), _first(ran, form.wanted)
-    state, reason = _state(asked, seen, wanted, refused)
+    said = ": ".join(str(ran[name]) for name in form.refused if ran.get(name))
+    state, reason = _state(
+        asked, seen, wanted, refused or (f"the engine printed {said}" if said else None)
+    )
     evidence = tuple(item["evidence"]) if item and state is not None else ()
     traced = _first(ran, form.traced) is not None
     return KernelPath(

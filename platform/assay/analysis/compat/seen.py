@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.analysis.columns import kept_some
 from assay.analysis.compat.rows import UNKNOWN, Instants, Mask, Samples, ToolRows
-from assay.analysis.kept import KeptAttempts, kept_with
+from assay.analysis.kept import KeptAttempts
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.shelf import HeldShelf, Shelf
 from assay.analysis.stretches import Stretches, blocks, gathered
@@ -42,7 +43,8 @@ def recorded_of(attempts: Sequence[Attempt], shelf: Shelf | None = None) -> Reco
     """Those of these (kept) attempts that were read; None without a byte of any."""
     if not len(attempts):
         return None
-    kept, places = kept_with(attempts)
+    some = kept_some(attempts)
+    kept, places = some.kept, some.places
     started = kept.numbers["start_ns"].known(places)[1]
     received = kept.reply_numbers["body_bytes"].known(places)[0] > 0
     silent = kept.events.at(places).counts == 0

@@ -1,6 +1,6 @@
 """The task ledger: outcomes of business tasks, judged by the contract over all their requests."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from assay.analysis.documents import LedgerRow
@@ -16,15 +16,6 @@ from assay.analysis.ledgers.rows import Span, rows_of
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import TaskOutcome
-
-
-def by_task(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
-    """Attempts by task id; attempts without one belong to no task."""
-    tasks: dict[str, list[Attempt]] = {}
-    for attempt in attempts:
-        if attempt.ids.task_id is not None:
-            tasks.setdefault(attempt.ids.task_id, []).append(attempt)
-    return tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

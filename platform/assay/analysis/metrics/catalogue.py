@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from assay.analysis.metrics.compat_rules import COMPAT_RULES
+from assay.analysis.metrics.energy_rules import ENERGY_RULES
 from assay.analysis.metrics.group_rules import GROUP_RULES
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.metrics.rule import Definition
@@ -25,11 +26,18 @@ FAMILIES = {
     "step": "The engine's iterations",
     "batch": "The engine's iterations",
     "prompt": "Caches",
+    "energy": "Energy and cost",
+    "cost": "Energy and cost",
 }
 OTHER = "Stages and the client's own error"
 COMPAT = "As other tools compute it"
 
-ALL_RULES: dict[str, Definition] = {**ATTEMPT_RULES, **GROUP_RULES, **COMPAT_RULES}
+ALL_RULES: dict[str, Definition] = {
+    **ATTEMPT_RULES,
+    **GROUP_RULES,
+    **ENERGY_RULES,
+    **COMPAT_RULES,
+}
 
 
 def families() -> list[tuple[str, Sequence[Definition]]]:

@@ -52,15 +52,10 @@ class Rule(Definition):
     compute: Compute
     samples: Samples | None = None
 
-    def value(
-        self, attempt: Attempt, record: ServerRecord | None, *, kind: CallType
-    ) -> float | Absent:
-        """The attempt's value; absent where the metric is none of its call type, which is ``kind``."""
-        return self.compute(attempt, record) if kind in self.call_types else _not_of(kind)
-
 
 @cache
-def _not_of(kind: CallType) -> Absent:
+def not_of(kind: CallType) -> Absent:
+    """Why a call of this type has no such metric."""
     return Absent(f"no metric of calls of type {kind}")
 
 

@@ -56,6 +56,21 @@ def granted_blocks(
     return max(0, budget.kv_bytes // (bytes_per_token * block_tokens))
 
 
+def stated_tokens(blocks: int, *, block_tokens: int, longest_request: int) -> int:
+    """How many tokens vLLM says its pool holds: requests of the longest length, times that length.
+
+    Such a request takes whole blocks, so where its length is no multiple of a block the figure is below
+    blocks x block tokens, although shorter requests could fill them. One block of the pool is the engine's own
+    (it stands for no block) and is in the figure all the same.
+    """
+    if block_tokens < 1 or longest_request < 1:
+        raise _refused(
+            "longest_request", longest_request, "at least 1 token, in blocks of 1 or more"
+        )
+    blocks_of_request = -(-longest_request // block_tokens)
+    return blocks * longest_request // blocks_of_request
+
+
 def implied_remainder_bytes(
     budget: EngineBudget, *, blocks: int, bytes_per_token: int, block_tokens: int = BLOCK_TOKENS
 ) -> int:

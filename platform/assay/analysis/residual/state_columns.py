@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from assay.analysis.observed import ObservedMemory, ObservedQuantities, ObservedStep
-from assay.analysis.perfmodel.precision import dtype_bytes
 from runners.protocol.documents import Prediction, PredictionsDocument
 
 REFERENCE_DTYPE = "bfloat16"  # in which published figures of state per token are mostly given
@@ -61,6 +60,8 @@ def _per_token(
     measured = None
     if block and memory.kv_total_blocks and memory.kv_bytes_allocated:
         measured = round(memory.kv_bytes_allocated / (memory.kv_total_blocks * block))
+    from assay.analysis.perfmodel.precision import dtype_bytes  # where predictions need it alone
+
     width, reference = (dtype_bytes(name, field="kv_dtype") for name in (kv_dtype, REFERENCE_DTYPE))
     said = _allocation(per_token, measured)
     if width != reference:

@@ -50,8 +50,38 @@ class HostCost(TypedDict):
     reason: str | None
 
 
+class EnergyRow(TypedDict):
+    """What one meter counted over the load window; a null has its reason under its name in ``reasons``."""
+
+    meter: str  # accelerator boards | processor packages
+    devices: list[str]  # telemetry subjects
+    counted_by: str | None  # its own counter | power, by trapezoids
+    window_s: float | None
+    total_j: float | None
+    idle_j: float | None  # while no attempt was in flight
+    idle_share: float | None
+    requests: int  # completed in the window
+    output_tokens: int | None  # that arrived in the window
+    per_request_j: float | None
+    per_output_token_j: float | None
+    reasons: dict[str, str]
+
+
+class CostRow(TypedDict):
+    """By the declared price, of the whole load window; null without one."""
+
+    price: dict[str, Any] | None  # as declared: amount, currency, per, as_of, source
+    currency: str | None
+    total: float | None
+    per_request: float | None
+    per_output_token: float | None
+    reasons: dict[str, str]
+
+
 class ResourceReading(TypedDict):
     entries: list[ResourceEntry]
     sharing: list[ResourceEntry]  # exclusive or shared use, throttling, proxies
     memory_by_phase: list[PhaseMemory]
     host_costs: list[HostCost]
+    energy: list[EnergyRow]
+    cost: CostRow | None  # null: the run was read without its load window

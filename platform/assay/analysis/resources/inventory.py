@@ -7,6 +7,7 @@ stated. An item that none of them knows is an entry with its reason, so that the
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.analysis.resources.accelerators import accelerator_entries, others_on_devices
 from assay.analysis.resources.documents import ResourceEntry
 from assay.analysis.resources.readings import Reading, Window, host_growth, host_values
 
@@ -30,7 +31,6 @@ _ITEMS: tuple[tuple[str, str, str | None, str | None], ...] = (
     ("container_quota", "memory", "cgroup_memory_limit_bytes", None),
 )
 _UNMEASURED: tuple[tuple[str, str, str], ...] = (
-    ("accelerator", "memory and links", "no accelerator readings are kept by this version"),
     ("storage", "sustained bandwidth", "not measured: a run moves no data to find out"),
     (
         "intra_node_link",
@@ -42,7 +42,11 @@ _UNMEASURED: tuple[tuple[str, str, str], ...] = (
 
 
 def resource_entries(
-    facts: Mapping[str, Mapping[str, Any]] | None, assumed: Sequence[ResourceEntry] = ()
+    facts: Mapping[str, Mapping[str, Any]] | None,
+    assumed: Sequence[ResourceEntry] = (),
+    *,
+    readings: Sequence[Reading] = (),
+    window: Window | None = None,
 ) -> list[ResourceEntry]:
     """Every class of resource, what is known of it and what is not; ``assumed`` entries come last."""
     found = [
@@ -50,6 +54,7 @@ def resource_entries(
         for resource, item, rated, observed in _ITEMS
     ]
     found += [_unknown(resource, item, reason) for resource, item, reason in _UNMEASURED]
+    found += accelerator_entries(facts, readings, window)
     return [*found, *assumed]
 
 
@@ -65,7 +70,7 @@ def sharing_entries(
     return [
         _cores_of_others(disturbance),
         _device_memory(readings, window),
-        _accelerator_memory(facts),
+        others_on_devices(readings, window) or _accelerator_memory(facts),
         _throttling(facts, readings, window),
         _steal(readings, window),
         _declared_hops(hops),
@@ -99,7 +104,7 @@ def _accelerator_memory(facts: Mapping[str, Mapping[str, Any]] | None) -> Resour
     driver = _fact(facts, "nvidia_driver")
     if driver is not None and driver.get("value") is None and driver.get("reason"):
         return _unknown("accelerator", item, str(driver["reason"]))
-    return _unknown("accelerator", item, "who else holds device memory is not read by this version")
+    return _unknown("accelerator", item, "which processes hold memory of a device was not read")
 
 
 def _throttling(

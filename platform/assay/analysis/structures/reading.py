@@ -8,8 +8,6 @@ from assay.analysis.ledgers.contract import Contract
 from assay.analysis.ledgers.task import PlannedTask
 from assay.analysis.structures.answers import AnswerFacts, answer_facts
 from assay.analysis.structures.planned import WorkloadFacts, planned_task
-from assay.analysis.structures.tasks import task_readings
-from assay.analysis.structures.workload import workload_reading
 from assay.analysis.task_documents import TaskReading, WorkloadReading
 from assay.analysis.wire.attempt import Attempt
 
@@ -78,6 +76,10 @@ class WorkloadReader:
         """Tasks in the plan's order, and the figures over them. ``ledger``: the rows of each task."""
         if self._facts is None:
             return [], None
+        # The work of calls needs the performance model: a tenth of a second that single requests do without.
+        from assay.analysis.structures.tasks import task_readings
+        from assay.analysis.structures.workload import workload_reading
+
         final = {rows[-1]["subject"]: rows[-1] for rows in ledger if rows}
         tasks = task_readings(self._facts, attempts, self._answers, final, contract)
         return tasks, workload_reading(self._facts, tasks)

@@ -9,7 +9,7 @@ from assay.analysis.wire.runs import Run
 from assay.analysis.wire.template import DeltaTemplate, Likes, template_of
 
 _ALONE = (content.ANSWER, content.REASONING)  # classes of a payload that may become a template
-# How many bytes are looked at together: few after each new template, which may serve a single event.
+# How many bytes are looked at together: few after a template of a new form, which may serve a single event.
 _FIRST, _GROWTH, _MOST = 1 << 11, 8, 1 << 16
 _LOOKS = 4  # so many times all bytes of a run may be looked at for events that are alike
 Other = Callable[[int, bytes], None]
@@ -45,7 +45,8 @@ class Alike:
         made = template_of(raw, next(iter(texts.values())), payload.token_ids)
         if made is not None:
             self.settle()
-            self.template, self._classes, self._window = made, payload.classes, _FIRST
+            self.template, self._classes = made, payload.classes
+            self._window = _MOST if made.has_served else _FIRST
             self._write = self._reply.writer(payload)
 
     def take(self, t_ns: int, text: str, ids: int | None) -> None:
@@ -99,7 +100,7 @@ class Alike:
             return 0, 0
         taken = 0
         self._window = min(_MOST, _GROWTH * self._window)
-        unlike = [n for n, text in enumerate(likes.texts) if not text]
+        unlike = [n for n, text in enumerate(likes.texts) if not text] if b"" in likes.texts else []
         for end in [*unlike, len(likes.texts)]:
             self._take_many(run.times_ns[number + taken : number + end], likes, taken, end)
             taken = end
@@ -125,7 +126,7 @@ class Alike:
             ids = likes.ids[first:last]
             reply.token_ids += sum(ids)  # type: ignore[operator]  # as above
             reply.chunk_tokens.values.extend(ids)
-        self._write("".join(likes.texts[first:last]))
+        self._write(b"".join(likes.texts[first:last]).decode())
 
     def settle(self) -> None:
         """Enter the classes of the payloads that were read by the template."""

@@ -1,4 +1,4 @@
-"""The timeline of one clock domain: request lanes, engine iterations, queue depth and KV use over one axis.
+"""The timeline of one clock domain: request lanes, and rows of the engine and the host over the same axis.
 
 With few attempts in sight each has its own lane, the client's view above the server's. With many, the lanes
 become counts over time. Which of the two is shown is decided where the data is read, not here.
@@ -7,8 +7,9 @@ become counts over time. Which of the two is shown is decided where the data is 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.pages.charts import theme
+from assay.pages.charts import theme, tracks
 from assay.pages.charts.theme import Figure, Trace
+from assay.pages.charts.tracks import ROW_PIXELS, Track
 
 # kind of interval -> label, colour, offset from the lane's middle (client above, server below)
 KINDS: dict[str, tuple[str, str, float]] = {
@@ -16,8 +17,10 @@ KINDS: dict[str, tuple[str, str, float]] = {
     "client_waiting": ("client: waits for the first content", "$client:0.4", -0.2),
     "client_streaming": ("client: content arrives", "$client", -0.2),
     "server_queued": ("server: queued", "$server:0.35", 0.2),
+    "server_unsplit": ("server: queue and prefill, not told apart", "$server:0.5", 0.2),
     "server_prefill": ("server: scheduled to first token", "$server:0.65", 0.2),
     "server_decode": ("server: generates", "$server", 0.2),
+    "server_held": ("server: over, until its blocks are seen free", "$server:0.12", 0.2),
     "server_other": ("server: other", "$server:0.2", 0.2),
     "ghost": ("ghost load: server works on, client is gone", "$bad", 0.2),
 }
@@ -42,18 +45,6 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
-    """Engine iterations, or bins of them: parallel arrays over ``at_s``. None marks an unrecorded value."""
-
-    at_s: Sequence[float] = ()
-    running: Sequence[float | None] = ()
-    waiting: Sequence[float | None] = ()
-    kv_used: Sequence[float | None] = ()
-    kv_total: int | None = None
-    binned: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """What is drawn for one clock domain. ``bars`` or ``counts``, never both."""
 
@@ -64,30 +55,26 @@ class View:
     bars: Sequence[Bar] = ()
     count_at_s: Sequence[float] = ()
     counts: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    steps: Steps | None = None
+    tracks: Sequence[Track] = ()
 
 
 def timeline(view: View) -> Figure:
-    traces = [*_bars(view), *_counts(view), *_steps(view)]
-    has_steps = view.steps is not None and len(view.steps.at_s) > 0
-    top = 0.5 if has_steps else 0.0
+    rows = len(view.tracks)
+    share = rows * ROW_PIXELS / (REQUESTS_PIXELS + rows * ROW_PIXELS)
+    heights = tracks.spans(rows, share)
     layout: dict[str, object] = {
         "xaxis": theme.axis(
             f"s since origin, clock {short_domain(view.domain)}",
             range=[view.from_s, view.to_s],
-            anchor="y4" if has_steps else "y",
+            anchor=f"y{rows + 1}" if rows else "y",
         ),
-        "yaxis": _request_axis(view, [top, 1]),
+        "yaxis": _request_axis(view, [share, 1]),
         "hovermode": "closest",
         "margin": {"l": 60, "r": 18, "t": 64, "b": 46},
+        "annotations": tracks.names(view.tracks, heights),
+        **tracks.axes(view.tracks, heights),
     }
-    if has_steps:
-        layout |= {
-            "yaxis2": _small_axis("in batch", [0.34, 0.46]),
-            "yaxis3": _small_axis("waiting", [0.17, 0.29]),
-            "yaxis4": _small_axis("KV blocks", [0.0, 0.12]),
-        }
-    return theme.figure(traces, **layout)
+    return theme.figure([*_bars(view), *_counts(view), *tracks.traces(view.tracks)], **layout)
 
 
 def short_domain(domain: str) -> str:
@@ -142,40 +129,6 @@ def _counts(view: View) -> list[Trace]:
     ]
 
 
-def _steps(view: View) -> list[Trace]:
-    steps = view.steps
-    if steps is None or not steps.at_s:
-        return []
-    how = "mean of bin" if steps.binned else "at each iteration"
-    series = (
-        ("y2", "in batch", steps.running, "%{y:.3~r} requests in the batch"),
-        ("y3", "waiting", steps.waiting, "%{y:.3~r} requests wait"),
-        ("y4", "KV blocks used", steps.kv_used, _kv_words(steps.kv_total)),
-    )
-    return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "showlegend": False,
-            "x": list(steps.at_s),
-            "y": list(values),
-            "yaxis": axis,
-            "fill": "tozeroy",
-            "fillcolor": "$server:0.12",
-            "line": {"color": "$server", "width": 1.3, "shape": "hv"},
-            "connectgaps": False,
-            "hovertemplate": f"{words}<br>{how}<extra></extra>",
-        }
-        for axis, name, values, words in series
-        if any(value is not None for value in values)
-    ]
-
-
-def _kv_words(total: int | None) -> str:
-    return "%{y:.3~r} KV blocks used" + (f" of {total}" if total else "")
-
-
 def _request_axis(view: View, domain: list[float]) -> dict[str, object]:
     if view.counts:
         return theme.axis("attempts", domain=domain, fixedrange=True, rangemode="tozero")
@@ -192,7 +145,3 @@ def _request_axis(view: View, domain: list[float]) -> dict[str, object]:
         showgrid=False,
         ticks="",
     )
-
-
-def _small_axis(title: str, domain: list[float]) -> dict[str, object]:
-    return theme.axis(title, domain=domain, fixedrange=True, rangemode="tozero", nticks=4)

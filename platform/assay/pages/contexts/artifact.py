@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from assay.accounts.access import Access
 from assay.ledger.models import Artifact
 from assay.ledger.visibility import visible_artifacts, visible_runs
-from assay.pages.contexts.runs import RunRow, run_rows
+from assay.pages.contexts.run_rows import RunRow, for_rows, run_rows
 from runners.protocol.documents import Gap, VerifiedFile
 
 PRECISIONS = ("weights", "activations", "accumulation", "kv")
@@ -69,7 +69,7 @@ def artifact_page(digest: str, access: Access) -> ArtifactPage:
     table = artifact_table(artifact.document)
     assert table is not None
     seen = visible_artifacts(access)
-    runs = visible_runs(access).filter(artifact=artifact).select_related("study", "artifact")
+    runs = for_rows(visible_runs(access).filter(artifact=artifact))
     runs = runs.order_by("-created_at")
     shown = list(runs[: SHOWN_RUNS + 1])
     parent = artifact.parent_digest or None

@@ -13,6 +13,7 @@ from assay.analysis.claims.dispatch import (
     dispatches,
     outcome_shares,
 )
+from assay.analysis.claims.graph_setting import graph_setting
 from assay.analysis.claims.kernel_paths import KernelPath, kernel_paths
 from assay.analysis.errors import BadRecord
 from assay.archive.engine_rows import engine_rows
@@ -24,7 +25,6 @@ from runners.protocol.events import EngineEvent, SessionEvent
 
 START_PART, SHAPE_DISPATCH = "start_part", "shape_dispatch"
 _NS_PER_S = 1e9
-_CHOSEN = "chosen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def engine_paths(head: RunHead, items: Sequence[IdentityItem]) -> EnginePaths | 
     bundle = Bundle(head.folder.folder)
     rows = list(engine_rows(bundle.folder, START_PART, SHAPE_DISPATCH, EngineEvent.config))
     by_name = {item["item"]: item for item in items}
-    shapes, problem = _shapes(rows, _setting(by_name.get("graph_compile_mode")))
+    shapes, problem = _shapes(rows, graph_setting(by_name.get("graph_compile_mode")))
     notes = cast("VersionNotesDocument | None", bundle.document(layout.VERSION_NOTES))
     return EnginePaths(
         paths=kernel_paths(items),
@@ -83,21 +83,6 @@ def _shapes(rows: Sequence[Mapping[str, Any]], setting: GraphSetting) -> tuple[l
         return dispatches(counted, setting), ""
     except BadRecord as problem:
         return [], str(problem)
-
-
-def _setting(item: IdentityItem | None) -> GraphSetting:
-    """What was asked of graphs; where nothing was, what the engine resolved."""
-    declared = item["declared"] if item and isinstance(item["declared"], Mapping) else {}
-    ran = item["ran"] if item and isinstance(item["ran"], Mapping) else {}
-    asked = "NONE" if declared.get("enforce_eager") else declared.get("graph_mode")
-    resolved = ran.get("compilation.cudagraph_mode")
-    mode = asked if asked not in (None, _CHOSEN) else resolved
-    sizes = ran.get("compilation.cudagraph_capture_sizes")
-    return GraphSetting(
-        mode=str(mode) if mode is not None else None,
-        buckets=tuple(int(s) for s in sizes) if isinstance(sizes, list) else None,
-        capability=None,
-    )
 
 
 def _ready_s(bundle: Bundle) -> float | None:

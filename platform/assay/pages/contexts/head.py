@@ -9,9 +9,11 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 
 from assay.analysis.boundary import mocked
+from assay.analysis.documents import GradeDocument
 from assay.ledger.models import Bundle, Interpretation, Run
+from assay.ledger.shown import shown_bundles
 from assay.pages import words
-from assay.pages.contexts.newest import shown_bundles
+from assay.pages.grades import grade_of
 from assay.pages.reading import BundleFolder, Reading, bundle_folder, reading_of
 
 TABS = (
@@ -21,9 +23,11 @@ TABS = (
     ("run-ledgers", _("Ledgers")),
     ("run-latency", _("Latency")),
     ("run-residuals", _("Residuals")),
+    ("run-diagnosis", _("Diagnosis")),
     ("run-evidence", _("Evidence and gaps")),
     ("run-files", _("Files")),
     ("run-log", _("Session log")),
+    ("run-discussion", _("Discussion")),
 )
 
 
@@ -75,6 +79,10 @@ class RunHead:
         return bundle_folder(self.bundle) if self.bundle else None
 
     @property
+    def grade(self) -> GradeDocument | None:
+        return grade_of(self.interpretation) if self.interpretation else None
+
+    @property
     def why_no_reading(self) -> str:
         """Why there is nothing derived to show, or an empty string when there is."""
         if self.live:
@@ -107,7 +115,7 @@ class RunHead:
 
 def run_head(run_id: UUID, tab: str) -> RunHead:
     """Raises Http404 when there is no such run. Three queries."""
-    run = get_object_or_404(Run.objects.select_related("study", "artifact"), pk=run_id)
+    run = get_object_or_404(Run.objects.select_related("study__project", "artifact"), pk=run_id)
     bundle = shown_bundles([run]).get(run.pk)
     interpretation = None
     if bundle is not None:

@@ -86,10 +86,7 @@ def latency_page(head: RunHead, *, segment: str, sort: str, page: str | None) ->
     if head.reading is None or not head.reading.present:
         return None
     attempts = attempts_table(head.reading)
-    segments = attempts.select(pl.col("segment").unique(maintain_order=True)).collect()
-    names = [name for name in segments["segment"].to_list() if name]
-    if segment not in names:
-        segment = "load" if "load" in names else (names[0] if names else "")
+    names, segment = chosen_segment(attempts, segment)
     own = attempts.filter(pl.col("segment").fill_null("") == segment)
     total = own.select(pl.len()).collect().item()
     where = window(total, page)
@@ -117,6 +114,15 @@ def latency_page(head: RunHead, *, segment: str, sort: str, page: str | None) ->
         ),
         sort=sort,
     )
+
+
+def chosen_segment(attempts: pl.LazyFrame, asked: str) -> tuple[list[str], str]:
+    """The segments there are, and the asked one; the load where none of them was asked for."""
+    segments = attempts.select(pl.col("segment").unique(maintain_order=True)).collect()
+    names = [name for name in segments["segment"].to_list() if name]
+    if asked in names:
+        return names, asked
+    return names, "load" if "load" in names else (names[0] if names else "")
 
 
 def sorted_attempts(rows: pl.LazyFrame, sort: str) -> pl.LazyFrame:

@@ -1,7 +1,6 @@
 """Aggregates as people read them: value, unit, interval, population and rule on one line."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.ledger.models import Measure, MeasureKind
@@ -41,8 +40,6 @@ FIGURES = (
     Headline(key="completed", label="Completed", rule="completion_rate", statistic="ratio"),
     Headline(key="goodput", label="Goodput", rule="goodput.ratio", statistic="ratio"),
 )
-# Of several populations of one rule the declared load is the one that a headline means.
-_HEADLINE_POPULATION = "load"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,19 +86,6 @@ def measure_line(measure: Measure, headline: Headline | None = None) -> MeasureL
         perspective=measure.perspective,
         limited_by=measure.limited_by,
     )
-
-
-def preferred(measures: Iterable[Measure]) -> dict[tuple[str, str], Measure]:
-    """One measure a rule and statistic: that of the load segment, else the first one stored."""
-    chosen: dict[tuple[str, str], Measure] = {}
-    for measure in measures:
-        key = measure.rule, measure.statistic
-        if key not in chosen or (
-            _HEADLINE_POPULATION in measure.population.split()
-            and _HEADLINE_POPULATION not in chosen[key].population.split()
-        ):
-            chosen[key] = measure
-    return chosen
 
 
 def missing_line(headline: Headline, reason: str) -> MeasureLine:

@@ -8,9 +8,10 @@ from django.utils.translation import gettext_lazy
 
 from assay.analysis.documents import LEDGERS, GradeDocument, Reconciliation, RunReading
 from assay.ledger.models import GapEntry, LedgerCount, Measure, Residual
+from assay.ledger.shown import preferred
 from assay.pages import formatting, words
 from assay.pages.contexts.head import RunHead
-from assay.pages.contexts.measures import FIGURES, MeasureLine, measure_line, preferred
+from assay.pages.contexts.measures import FIGURES, MeasureLine, measure_line
 from assay.pages.contexts.residuals import residual_lines
 from assay.pages.residual_line import ResidualLine
 

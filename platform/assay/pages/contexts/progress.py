@@ -1,12 +1,15 @@
-"""Where a run that goes is: phase, count, time left, last line. Cheap: one row and the end of one file."""
+"""Where a run that goes is: phase, count, time left, last line. Cheap: few rows and the end of one file."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from assay.execution.models import Execution
 from assay.ledger.models import Run
+from assay.pages.contexts.queueing import Waiting, waiting
 from assay.pages.contexts.session_log import tail
 from runners.protocol import layout
 
@@ -15,7 +18,7 @@ MIN_DONE = 1  # below this a rate means nothing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """``left`` is None when no rate can be taken yet; ``ahead`` counts queued runs before this one."""
+    """``left`` is None when no rate can be taken yet; ``waiting`` says where a queued run stands."""
 
     state: str
     phase: str
@@ -24,11 +27,15 @@ class Progress:
     message: str
     elapsed: timedelta | None
     left: timedelta | None
-    ahead: int
+    waiting: Waiting | None = None
 
     @property
     def live(self) -> bool:
         return self.state in ("queued", "running")
+
+    @property
+    def ahead(self) -> int:
+        return self.waiting.ahead if self.waiting else 0
 
     @property
     def percent(self) -> int | None:
@@ -36,12 +43,28 @@ class Progress:
 
 
 def progress_of(run: Run, now: datetime | None = None) -> Progress:
+    return progress_of_live([run], now)[run.id]
+
+
+def progress_of_live(runs: Sequence[Run], now: datetime | None = None) -> dict[UUID, Progress]:
+    """Of each run; three queries at most, and one file for each that is being carried out."""
     now = now or datetime.now(UTC)
-    entries = _entries(run) if run.state == "running" else []
+    line = waiting(runs)
+    going = [run.id for run in runs if run.state == "running"]
+    executions = {}
+    if going:
+        found = Execution.objects.filter(run__in=going, state="running").order_by("started_at")
+        executions = {execution.run_id: execution for execution in found}
+    return {
+        run.id: _progress(run, now, _entries(executions.get(run.id)), line.get(run.id))
+        for run in runs
+    }
+
+
+def _progress(
+    run: Run, now: datetime, entries: list[dict[str, Any]], place: Waiting | None
+) -> Progress:
     last = entries[-1] if entries else run.progress
-    ahead = 0
-    if run.state == "queued":
-        ahead = Run.objects.filter(state="queued", created_at__lt=run.created_at).count()
     return Progress(
         state=run.state,
         phase=str(last.get("phase", "")),
@@ -50,7 +73,7 @@ def progress_of(run: Run, now: datetime | None = None) -> Progress:
         message=str(last.get("message", "")),
         elapsed=now - run.started_at if run.started_at else None,
         left=time_left(entries, now),
-        ahead=ahead,
+        waiting=place,
     )
 
 
@@ -70,8 +93,7 @@ def time_left(entries: list[dict[str, Any]], now: datetime) -> timedelta | None:
     return timedelta(seconds=left) if rest > 0 and left > 0 else None
 
 
-def _entries(run: Run) -> list[dict[str, Any]]:
-    execution = Execution.objects.filter(run=run, state="running").order_by("-started_at").first()
+def _entries(execution: Execution | None) -> list[dict[str, Any]]:
     if execution is None:
         return []
     end = tail(execution.out / layout.PROGRESS, layout.PROGRESS)

@@ -1,21 +1,24 @@
-"""The list of runs: filters, one page of rows, their headline numbers."""
+"""The list of runs: those that a search keeps, one page of rows, their chosen numbers."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
-from django.http import QueryDict
-from django.utils.translation import gettext as _
+from django.db.models import F, OrderBy, OuterRef, QuerySet, Subquery
+from django.utils import timezone
 
 from assay.accounts.access import Access
-from assay.ledger.models import Bundle, Run
+from assay.accounts.models import ListPage
+from assay.ledger.models import Run, ShownMeasure
+from assay.ledger.run_query.conditions import on_runs
+from assay.ledger.run_query.values import metric
+from assay.ledger.run_query.vocabulary import ENDED, LIVE
 from assay.ledger.visibility import visible_runs, visible_studies
 from assay.pages import words
-from assay.pages.contexts.measures import HEADLINES, MeasureLine, measure_line, missing_line
-from assay.pages.contexts.newest import Newest, newest_readings
+from assay.pages.contexts.measures import Headline
+from assay.pages.contexts.run_rows import RunRow, for_rows, run_rows
+from assay.pages.contexts.saved_views import ViewLine, view_lines
+from assay.pages.contexts.search import Language, Search, language, me
 from assay.pages.paging import Paged, window
 
 SORTS = {
@@ -26,207 +29,89 @@ SORTS = {
     "study": "study__name",
 }
 DEFAULT_SORT = "-created"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFilter:
-    """What the reader asked for; an empty string filters nothing."""
-
-    text: str = ""
-    state: str = ""
-    study: str = ""
-    artifact: str = ""
-    engine: str = ""
-    sort: str = DEFAULT_SORT
-
-    @classmethod
-    def parse(cls, parameters: QueryDict) -> "RunFilter":
-        sort = parameters.get("sort", DEFAULT_SORT)
-        return cls(
-            text=parameters.get("q", "").strip()[:200],
-            state=parameters.get("state", ""),
-            study=parameters.get("study", "")[:200],
-            artifact=parameters.get("artifact", "")[:200],
-            engine=parameters.get("engine", "")[:40],
-            sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
-        )
-
-    def query(self) -> str:
-        """The same filter as a query string, without what filters nothing."""
-        given = {
-            "q": self.text,
-            "state": self.state,
-            "study": self.study,
-            "artifact": self.artifact,
-            "engine": self.engine,
-            "sort": self.sort if self.sort != DEFAULT_SORT else "",
-        }
-        return urlencode({name: value for name, value in given.items() if value})
-
-    @property
-    def active(self) -> bool:
-        return bool(self.text or self.state or self.study or self.artifact or self.engine)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
-    id: UUID
-    short_id: str
-    study_id: UUID
-    study_name: str
-    position: int
-    repetition: int
-    variables: dict[str, Any]
-    artifact_name: str
-    artifact_digest: str | None
-    engine: str
-    device: str
-    state: str
-    state_reason: str
-    created_at: datetime
-    took: timedelta | None
-    headlines: list[MeasureLine]
-    completed: int | None
-    offered: int | None
-    gaps: int | None
-    level: str
-    identity_complete: bool | None
-    definition_version: str  # by which its numbers were read; empty without a reading
-    progress: dict[str, Any]
-
-    @property
-    def live(self) -> bool:
-        return self.state in words.LIVE_STATES
-
-    @property
-    def no_numbers(self) -> str:
-        """The one reason why none of the headline numbers is known, or an empty string."""
-        reasons = {line.absent for line in self.headlines}
-        known = any(line.quantity for line in self.headlines)
-        return reasons.pop() if len(reasons) == 1 and not known else ""
+OFFERED_VALUES = 200  # of a drop-down; a longer list is typed into the query
+MOST_COMPARED = 8
+EXPORT_LIMIT = 10_000
+_EXPORT_ROWS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsPage:
-    filter: RunFilter
+    search: Search
     paged: Paged[RunRow]
     live: bool
     nothing_yet: bool
-    states: list[str]
-    studies: list[str]
-    artifacts: list[str]
-    engines: list[str]
+    states: Sequence[str]
+    studies: Sequence[str]
+    artifacts: Sequence[str]
+    engines: Sequence[str]
+    views: Sequence[ViewLine]
+    language: Language
+    most_compared: int = MOST_COMPARED
+
+    @property
+    def sort(self) -> str:
+        return self.search.sort or DEFAULT_SORT
 
 
-def chosen_runs(wanted: RunFilter, access: Access) -> QuerySet[Run]:
-    """Runs that pass the filter, in the asked order."""
-    runs = visible_runs(access).select_related("study", "artifact")
-    if wanted.state == "live":
-        runs = runs.filter(state__in=words.LIVE_STATES)
-    elif wanted.state:
-        runs = runs.filter(state=wanted.state)
-    if wanted.study:
-        runs = runs.filter(study__name=wanted.study)
-    if wanted.artifact:
-        runs = runs.filter(artifact_name=wanted.artifact)
-    if wanted.engine:
-        runs = runs.filter(engine_key=wanted.engine)
-    for word in wanted.text.split():
-        runs = runs.filter(_holds(word))
-    descending = "-" if wanted.sort.startswith("-") else ""
-    return runs.order_by(descending + SORTS[wanted.sort.removeprefix("-")], "-created_at", "-id")
+def chosen_runs(wanted: Search, access: Access) -> QuerySet[Run]:
+    """Runs that the search keeps, in the asked order."""
+    kept = on_runs(wanted.query, now=timezone.now(), me=me(access))
+    sort = wanted.sort or DEFAULT_SORT
+    runs, order = _ordered(visible_runs(access).filter(kept), sort.removeprefix("-"))
+    first = order.desc(nulls_last=True) if sort.startswith("-") else order.asc(nulls_last=True)
+    return runs.order_by(*_order_by(sort, first))
 
 
-def runs_page(wanted: RunFilter, page: str | None, access: Access) -> RunsPage:
+def _ordered(runs: QuerySet[Run], sort: str) -> tuple[QuerySet[Run], F]:
+    if sort in SORTS:
+        return runs, F(SORTS[sort])
+    rule, statistic = metric(sort, sort)
+    shown = ShownMeasure.objects.filter(run=OuterRef("pk"), rule=rule, statistic=statistic)
+    return runs.annotate(shown_number=Subquery(shown.values("value")[:1])), F("shown_number")
+
+
+def _order_by(sort: str, first: OrderBy) -> list[str | OrderBy]:
+    if sort == DEFAULT_SORT:
+        return ["-created_at", "-id"]  # as the index has it
+    return [first, "-created_at", "-id"]
+
+
+def runs_page(wanted: Search, page: str | None, access: Access) -> RunsPage:
     chosen = chosen_runs(wanted, access)
     where = window(chosen.count(), page)
-    rows = run_rows(list(chosen[where.offset : where.offset + where.size]))
+    rows = _rows(chosen, where.offset, where.offset + where.size, wanted.columns.headlines)
+    names = visible_studies(access).order_by().values_list("name", flat=True)
+    pairs = visible_runs(access).order_by().values_list("artifact_name", "engine_key").distinct()
+    pairs = list(pairs[:OFFERED_VALUES])
     return RunsPage(
-        filter=wanted,
+        search=wanted,
         paged=Paged(rows=rows, window=where),
         live=any(row.live for row in rows),
         nothing_yet=where.total == 0 and not wanted.active,
-        states=list(words.RUN_STATES),
-        studies=_distinct(visible_studies(access).values_list("name", flat=True)),
-        artifacts=_distinct(visible_runs(access).values_list("artifact_name", flat=True)),
-        engines=_distinct(visible_runs(access).values_list("engine_key", flat=True)),
+        states=[LIVE, ENDED, *words.RUN_STATES],
+        studies=sorted(names.distinct()[:OFFERED_VALUES]),
+        artifacts=sorted({artifact for artifact, _ in pairs}),
+        engines=sorted({engine for _, engine in pairs}),
+        views=view_lines(access, ListPage.runs),
+        language=language(),
     )
 
 
-def run_rows(runs: list[Run]) -> list[RunRow]:
-    """Rows with headline numbers, in a fixed number of queries whatever the number of runs."""
-    newest = newest_readings(runs)
-    return [_row(run, newest.get(run.id)) for run in runs]
+def exported_rows(wanted: Search, access: Access) -> Iterator[RunRow]:
+    """Every row that the search keeps, up to ``EXPORT_LIMIT``, read a part at a time."""
+    ids = list(chosen_runs(wanted, access).values_list("id", flat=True)[:EXPORT_LIMIT])
+    for at in range(0, len(ids), _EXPORT_ROWS):
+        yield from _rows_of(ids[at : at + _EXPORT_ROWS], wanted.columns.headlines)
 
 
-def _row(run: Run, reading: Newest | None) -> RunRow:
-    client = reading.counts.get("client", {}) if reading else {}
-    return RunRow(
-        id=run.id,
-        short_id=str(run.id)[-12:],
-        study_id=run.study_id,
-        study_name=run.study.name,
-        position=run.position,
-        repetition=run.repetition,
-        variables=run.variables,
-        artifact_name=run.artifact_name,
-        artifact_digest=run.artifact.digest if run.artifact else None,
-        engine=f"{run.engine_key} {run.engine_version}",
-        device=run.device_name,
-        state=run.state,
-        state_reason=run.state_reason,
-        created_at=run.created_at,
-        took=run.ended_at - run.started_at if run.ended_at and run.started_at else None,
-        headlines=headline_lines(run.state, reading),
-        completed=client.get("completed", 0) if client else None,
-        offered=sum(client.values()) if client else None,
-        gaps=reading.gaps if reading else None,
-        level=reading.level if reading else "",
-        identity_complete=reading.identity_complete if reading else None,
-        definition_version=reading.interpretation.definition_version if reading else "",
-        progress=run.progress,
-    )
+def _rows(
+    chosen: QuerySet[Run], first: int, last: int, headlines: Sequence[Headline]
+) -> list[RunRow]:
+    """The ids first, from an index alone; then the rows of one page."""
+    return _rows_of(list(chosen.values_list("id", flat=True)[first:last]), headlines)
 
 
-def headline_lines(run_state: str, reading: Newest | None) -> list[MeasureLine]:
-    """The headline numbers of a run, each a value or an unknown with its reason."""
-    lines = []
-    for headline in HEADLINES:
-        measure = reading.measures.get((headline.rule, headline.statistic)) if reading else None
-        if measure is not None:
-            lines.append(measure_line(measure, headline))
-        else:
-            lines.append(missing_line(headline, why_no_number(run_state, reading)))
-    return lines
-
-
-def why_no_number(run_state: str, reading: Newest | None) -> str:
-    if run_state in words.LIVE_STATES:
-        return _("the run has not ended")
-    if run_state == "refused":
-        return _("nothing was launched")
-    if reading is None:
-        return _("not interpreted")
-    return _("no such measure in this interpretation")
-
-
-def _holds(word: str) -> Q:
-    found = (
-        Q(study__name__icontains=word)
-        | Q(study__title__icontains=word)
-        | Q(artifact_name__icontains=word)
-        | Q(engine_version__icontains=word)
-        | Q(device_name__icontains=word)
-        | Q(spec_digest__startswith=word.lower())
-    )
-    if len(word) >= 6:
-        holding = Bundle.objects.filter(digest__startswith=word.lower())
-        found |= Q(id__in=holding.values("run"))
-    try:
-        return found | Q(id=UUID(word))
-    except ValueError:
-        return found
-
-
-def _distinct(values: Any) -> list[str]:
-    return sorted({str(value) for value in values.distinct().order_by()})
+def _rows_of(ids: Sequence[UUID], headlines: Sequence[Headline]) -> list[RunRow]:
+    found = {run.id: run for run in for_rows(Run.objects.filter(id__in=ids))}
+    return run_rows([found[run_id] for run_id in ids if run_id in found], headlines)

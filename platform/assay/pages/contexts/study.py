@@ -5,17 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
-from assay.accounts.access import Access
 from assay.ledger.models import Study
-from assay.ledger.visibility import visible_studies
-from assay.pages import words
 from assay.pages.charts.sweep import Panel, Point, small_multiples
 from assay.pages.charts.theme import Figure
 from assay.pages.contexts.measures import HEADLINES, MeasureLine
-from assay.pages.contexts.runs import RunRow, run_rows
+from assay.pages.contexts.run_rows import RunRow, for_rows, run_rows
 from assay.pages.formatting import scale_of
 
 SHOWN_RUNS = 500
@@ -33,22 +29,10 @@ class StudyPage:
     starts: int  # fresh starts a cell; one start leaves the spread between starts unknown
 
 
-def studies(access: Access) -> QuerySet[Study, Study]:
-    return (
-        visible_studies(access)
-        .annotate(
-            run_count=Count("runs"),
-            live_count=Count("runs", filter=Q(runs__state__in=words.LIVE_STATES)),
-            sealed_count=Count("runs", filter=Q(runs__state="sealed")),
-        )
-        .order_by("-created_at")
-    )
-
-
 def study_page(study_id: UUID) -> StudyPage:
     """Raises Http404 for an unknown study."""
-    study = get_object_or_404(Study, pk=study_id)
-    runs = study.runs.select_related("study", "artifact").order_by("position", "repetition")
+    study = get_object_or_404(Study.objects.select_related("project"), pk=study_id)
+    runs = for_rows(study.runs.all()).order_by("position", "repetition")
     rows = run_rows(list(runs[:SHOWN_RUNS]))
     variables = list(dict.fromkeys(name for row in rows for name in row.variables))
     moved = next((v for v in variables if _values(rows, v) > 1), "")

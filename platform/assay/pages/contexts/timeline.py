@@ -1,28 +1,27 @@
 """The timeline of a run, one view per clock domain, at the level of detail that the shown range allows.
 
-Intervals come from ``timeline.parquet``, iterations from ``iterations.parquet``; both are read for the shown
-range only and thinned here, so that a browser never gets more than a few thousand points.
+Intervals come from ``timeline.parquet``; they are read for the shown range only and thinned here, so that a
+browser never gets more than a few thousand points. The rows below them come from ``timeline_rows``.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from assay.analysis.documents import GhostLoad
-from assay.pages.charts.timeline import KINDS, Bar, Steps, View
+from assay.archive.derived_schemas import TIMELINE
+from assay.pages.charts.timeline import KINDS, Bar, View
 from assay.pages.contexts.head import RunHead
+from assay.pages.contexts.step_tracks import StepRecord, step_record
 
 NS = 1e9
 MAX_LANES = 250  # more attempts than this in sight are counted, not drawn one by one
-MAX_STEPS = 1500  # more iterations than this in sight are binned
 BINS = 400
-TABLE_ROWS = 500
-FEW_LANES = 4
-TIMELINE = "timeline.parquet"
-ITERATIONS = "iterations.parquet"
+TABLE_ROWS = 100
 # The event that opens an interval says what it is; a component before the dot is left out.
 CLIENT_KINDS = {
     "created": "client_send",
@@ -45,10 +44,17 @@ SERVER_KINDS = {
     "front_disconnected": "server_decode",
 }
 
+# First tokens were out by then: between the queue and these lies a prefill that nobody stamped.
+WRITTEN = ("first_token", "first_write", "front_written", "last_token", "finished")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainTimeline:
-    """One clock domain of a run: where its rows are, and how far it reaches in ns of its own clock."""
+    """One clock domain of a run: where its rows are, and how far it reaches in ns of its own clock.
+
+    ``bundle`` and ``client_origin_ns`` are given for the client's own domain, whose clock stamps scrapes and
+    readings; ``steps`` where the engine's iterations are in this domain.
+    """
 
     number: int
     domain: str
@@ -58,8 +64,10 @@ class DomainTimeline:
     intervals: int
     attempts: int
     folder: Path
-    has_steps: bool
-    ghosts: tuple[GhostLoad, ...]
+    ghosts: tuple[GhostLoad, ...] = ()
+    steps: StepRecord | None = None
+    bundle: Path | None = None
+    client_origin_ns: int = 0
 
     @property
     def element(self) -> str:
@@ -67,45 +75,56 @@ class DomainTimeline:
         return f"figure-{self.number}"
 
     @property
-    def height(self) -> str:
-        """How much room the figure gets before it is drawn."""
-        if self.has_steps:
-            return "tall"
-        return "medium" if self.attempts > FEW_LANES else "low"
-
-    @property
     def extent(self) -> tuple[float, float]:
         return (self.first_ns - self.origin_ns) / NS, (self.last_ns - self.origin_ns) / NS
 
-    @property
-    def first_bars(self) -> list[Bar]:
-        """The first rows of the table behind the figure."""
-        return bars_of(self.rows().head(TABLE_ROWS).collect(), self.origin_ns)
-
-    @property
-    def more_bars(self) -> int:
-        return max(0, self.intervals - TABLE_ROWS)
-
     def rows(self) -> pl.LazyFrame:
-        """Its intervals in time order, each with its kind, seconds apart from the origin not yet taken."""
-        start = pl.col("start_event").str.split(".").list.last()
-        client = start.replace_strict(CLIENT_KINDS, default="client_other")
-        server = start.replace_strict(SERVER_KINDS, default="server_other")
+        """Its intervals, each with its kind; times in ns of its clock."""
+        kind = pl.when(pl.col("perspective") == "client").then(_client()).otherwise(_server())
         return (
             pl.scan_parquet(self.folder / TIMELINE)
             .filter(pl.col("clock_domain") == self.domain)
-            .select(
-                "attempt_id",
-                "from_ns",
-                "to_ns",
-                "name",
-                pl.when(pl.col("perspective") == "client")
-                .then(client)
-                .otherwise(server)
-                .alias("kind"),
-            )
-            .sort("from_ns", "attempt_id")
+            .select("attempt_id", "from_ns", "to_ns", "name", kind.alias("kind"))
         )
+
+    def within(self, start_s: float, end_s: float) -> pl.LazyFrame:
+        """Intervals that touch the range."""
+        low, high = (self.origin_ns + round(t * NS) for t in (start_s, end_s))
+        return self.rows().filter((pl.col("to_ns") >= low) & (pl.col("from_ns") <= high))
+
+
+def _client() -> pl.Expr:
+    return _event("start_event").replace_strict(CLIENT_KINDS, default="client_other")
+
+
+def _server() -> pl.Expr:
+    """By the event that opens the interval; a queue that no scheduling ends is not told from what follows."""
+    opened = _event("start_event").replace_strict(SERVER_KINDS, default="server_other")
+    ended = _event("end_event")
+    unsplit = (opened == "server_queued") & ended.is_in(WRITTEN)
+    return (
+        pl.when(ended == "released")
+        .then(pl.lit("server_held"))
+        .when(unsplit)
+        .then(pl.lit("server_unsplit"))
+        .otherwise(opened)
+    )
+
+
+def _event(column: str) -> pl.Expr:
+    return pl.col(column).str.split(".").list.last()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalTable:
+    """The first intervals of a range, in time order, and how many there are."""
+
+    bars: list[Bar]
+    total: int
+
+    @property
+    def more(self) -> int:
+        return self.total - len(self.bars)
 
 
 def domain_timelines(head: RunHead) -> list[DomainTimeline]:
@@ -115,68 +134,100 @@ def domain_timelines(head: RunHead) -> list[DomainTimeline]:
         return []
     ghosts = head.reading.stored.ghosts()
     clocks = head.folder.clocks() if head.folder else None
+    steps = step_record(path.parent)
+    found = _domains(path, path.stat().st_mtime_ns)
+    client = clocks["client_domain"] if clocks else None
+    # A record that does not say whose clock it is in is the server's, where one is told apart.
+    own = steps.clock_domain if steps and steps.clock_domain else _servers(found)
+    return [
+        DomainTimeline(
+            number=number,
+            domain=row.domain,
+            # An interpretation counts from the run's origin; a recorded stream has its own zero.
+            origin_ns=0 if clocks and clocks["origin_ns"] else row.first_ns,
+            first_ns=row.first_ns,
+            last_ns=row.last_ns,
+            intervals=row.intervals,
+            attempts=row.attempts,
+            folder=path.parent,
+            steps=replace(steps, clock_domain=own) if steps and row.domain == own else None,
+            ghosts=tuple(g for g in ghosts if row.has_server and g["to_ns"] is not None),
+            bundle=head.folder.folder if head.folder and row.domain == client else None,
+            client_origin_ns=int(clocks["origin_ns"]) if clocks else 0,
+        )
+        for number, row in enumerate(found)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Domain:
+    domain: str
+    first_ns: int
+    last_ns: int
+    intervals: int
+    attempts: int
+    has_server: bool
+
+
+@lru_cache(maxsize=64)
+def _domains(path: Path, _modified_ns: int) -> tuple[_Domain, ...]:
     found = (
         pl.scan_parquet(path)
         .group_by("clock_domain")
         .agg(
-            pl.col("from_ns").min().alias("first"),
-            pl.col("to_ns").max().alias("last"),
-            pl.len().alias("n"),
+            pl.col("from_ns").min().alias("first_ns"),
+            pl.col("to_ns").max().alias("last_ns"),
+            pl.len().alias("intervals"),
             pl.col("attempt_id").n_unique().alias("attempts"),
-            (pl.col("perspective") == "server").any().alias("server"),
+            (pl.col("perspective") == "server").any().alias("has_server"),
         )
-        .sort("first")
+        .rename({"clock_domain": "domain"})
+        .sort("first_ns")
         .collect()
     )
-    steps_path = head.reading.table(ITERATIONS)
-    has_steps = (
-        steps_path is not None and not pl.scan_parquet(steps_path).head(1).collect().is_empty()
-    )
-    return [
-        DomainTimeline(
-            number=number,
-            domain=row["clock_domain"],
-            # An interpretation counts from the run's origin; a recorded stream has its own zero.
-            origin_ns=0 if clocks and clocks["origin_ns"] else row["first"],
-            first_ns=row["first"],
-            last_ns=row["last"],
-            intervals=row["n"],
-            attempts=row["attempts"],
-            folder=path.parent,
-            has_steps=row["server"] and has_steps,
-            ghosts=tuple(g for g in ghosts if row["server"] and g["to_ns"] is not None),
-        )
-        for number, row in enumerate(found.iter_rows(named=True))
-    ]
+    return tuple(_Domain(**row) for row in found.iter_rows(named=True))
 
 
-def view(timeline: DomainTimeline, from_s: float | None, to_s: float | None) -> View:
-    """What is drawn of ``from_s``..``to_s`` (all of it when None)."""
+def _servers(domains: Sequence[_Domain]) -> str | None:
+    return next((row.domain for row in domains if row.has_server), None)
+
+
+def range_of(
+    timeline: DomainTimeline, from_s: float | None, to_s: float | None
+) -> tuple[float, float]:
+    """The asked range in seconds; all of it, with a margin, where none was asked."""
     low, high = timeline.extent
     margin = 0.01 * max(high - low, 1e-3)
     start = low - margin if from_s is None else from_s
     end = high + margin if to_s is None or to_s <= start else to_s
-    origin = timeline.origin_ns
-    seen = (
-        timeline.rows()
-        .filter(
-            (pl.col("to_ns") >= origin + round(start * NS))
-            & (pl.col("from_ns") <= origin + round(end * NS))
-        )
-        .collect()
-    )
-    shown = View(
-        domain=timeline.domain,
-        from_s=round(start, 6),
-        to_s=round(end, 6),
-        steps=steps(timeline, start, end) if timeline.has_steps else None,
-    )
-    if seen["attempt_id"].n_unique() > MAX_LANES:
-        at, counts = count_bars(seen, origin, start, end)
+    return start, end
+
+
+def view(timeline: DomainTimeline, from_s: float | None, to_s: float | None) -> View:
+    """The lanes of ``from_s``..``to_s`` (all of it when None); rows below them are added by the caller."""
+    start, end = range_of(timeline, from_s, to_s)
+    shown = View(domain=timeline.domain, from_s=round(start, 6), to_s=round(end, 6))
+    seen = timeline.within(start, end)
+    if _has_many(timeline, seen):
+        at, counts = count_bars(seen.collect(), timeline.origin_ns, start, end)
         return replace(shown, count_at_s=at, counts=counts)
-    bars = bars_of(seen, origin)
+    bars = bars_of(seen.sort("from_ns", "attempt_id").collect(), timeline.origin_ns)
     lanes = list(dict.fromkeys(bar.attempt_id for bar in bars))
     return replace(shown, lanes=lanes, bars=[*bars, *_ghost_bars(timeline, lanes, start, end)])
+
+
+def _has_many(timeline: DomainTimeline, seen: pl.LazyFrame) -> bool:
+    if timeline.attempts <= MAX_LANES:
+        return False
+    return int(seen.select(pl.col("attempt_id").n_unique()).collect().item()) > MAX_LANES
+
+
+def interval_table(timeline: DomainTimeline, start_s: float, end_s: float) -> IntervalTable:
+    """The table behind a figure: the first intervals of its range."""
+    seen = timeline.within(start_s, end_s)
+    total = seen.select(pl.len()).collect().item()
+    first = seen.bottom_k(TABLE_ROWS, by=["from_ns", "attempt_id"]).sort("from_ns", "attempt_id")
+    return IntervalTable(bars=bars_of(first.collect(), timeline.origin_ns), total=total)
 
 
 def bars_of(rows: pl.DataFrame, origin_ns: int) -> list[Bar]:
@@ -203,13 +254,14 @@ def count_bars(
     """How many attempts are in each kind of interval, per bin of the range."""
     width = (end - start) / BINS
     counts: dict[str, list[int]] = {}
-    for (kind,), own in rows.group_by("kind", maintain_order=True):
+    for kind in KINDS:
+        own = rows.filter(pl.col("kind") == kind)
+        if not own.height:
+            continue
         first = _bin(own["from_ns"].to_numpy(), origin_ns, start, width)
         last = _bin(own["to_ns"].to_numpy(), origin_ns, start, width)
-        change = np.zeros(BINS + 1, dtype=np.int64)
-        np.add.at(change, first, 1)
-        np.add.at(change, last, -1)
-        counts[str(kind)] = np.cumsum(change)[:BINS].tolist()
+        change = np.bincount(first, minlength=BINS + 1) - np.bincount(last, minlength=BINS + 1)
+        counts[kind] = np.cumsum(change)[:BINS].tolist()
     return [round(start + (i + 0.5) * width, 6) for i in range(BINS)], counts
 
 
@@ -218,38 +270,12 @@ def _bin(t_ns: np.ndarray, origin_ns: int, start: float, width: float) -> np.nda
     return np.clip(place, 0, BINS).astype(np.int64)
 
 
-def steps(timeline: DomainTimeline, start: float, end: float) -> Steps:
-    """Iterations in range; more than ``MAX_STEPS`` become the means of equal bins."""
-    origin = timeline.origin_ns
-    table = (
-        pl.scan_parquet(timeline.folder / ITERATIONS)
-        .filter(pl.col("start_ns").is_between(origin + round(start * NS), origin + round(end * NS)))
-        .select("start_ns", "batch", "waiting", "kv_used_blocks", "kv_total_blocks")
-        .sort("start_ns")
-        .collect()
-    )
-    total = table["kv_total_blocks"].drop_nulls()
-    binned = table.height > MAX_STEPS
-    if binned:
-        width_ns = max(1, round((end - start) * NS / MAX_STEPS))
-        table = (
-            table.group_by(pl.col("start_ns") // width_ns, maintain_order=True)
-            .agg(pl.col("batch", "waiting", "kv_used_blocks").mean().round(4))
-            .with_columns(pl.col("start_ns") * width_ns)
-        )
-    return Steps(
-        at_s=((table["start_ns"] - origin) / NS).round(6).to_list(),
-        running=table["batch"].to_list(),
-        waiting=table["waiting"].to_list(),
-        kv_used=table["kv_used_blocks"].to_list(),
-        kv_total=int(total[-1]) if total.len() else None,
-        binned=binned,
-    )
-
-
-def exported_rows(timeline: DomainTimeline) -> Iterator[Sequence[object]]:
-    """Every interval of the domain, for a file."""
-    for name, start, end, label, kind in timeline.rows().collect().iter_rows():
+def exported_rows(
+    timeline: DomainTimeline, start_s: float, end_s: float
+) -> Iterator[Sequence[object]]:
+    """Every interval of the range, in time order, for a file."""
+    rows = timeline.within(start_s, end_s).sort("from_ns", "attempt_id").collect()
+    for name, start, end, label, kind in rows.iter_rows():
         since = ((t - timeline.origin_ns) / NS for t in (start, end))
         yield timeline.domain, name, label, kind, *since
 

@@ -3,13 +3,16 @@
 import re
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from assay.accounts.models import Action
 from assay.pages import formatting, words
+from assay.pages.middleware import request_access
 
 register = template.Library()
 
@@ -159,6 +162,12 @@ def variable(variables: dict[str, Any], name: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def may(context: dict[str, Any], action: str, project_id: UUID) -> bool:
+    """Whether the reader may do that to the things of a project; no page offers what would be refused."""
+    return request_access(context["request"]).may(Action(action), project_id)
+
+
+@register.simple_tag(takes_context=True)
 def query(context: dict[str, Any], **changes: Any) -> str:
     """The current query string with some parameters changed; an empty value removes one."""
     parameters = context["request"].GET.copy()
@@ -167,3 +176,19 @@ def query(context: dict[str, Any], **changes: Any) -> str:
         if value not in ("", None):
             parameters[key] = str(value)
     return f"?{parameters.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
+def exports(
+    context: dict[str, Any], table: str = "", label: str = "", **changes: Any
+) -> SafeString:
+    """Links to one table of the page as files, under the filters of this very address."""
+    links = format_html_join(
+        " · ",
+        '<a href="{}" download>{}</a>',
+        (
+            (query(context, table=table, format=form, page="", part="", **changes), name)
+            for form, name in (("csv", "CSV"), ("json", "JSON"), ("parquet", "Parquet"))
+        ),
+    )
+    return format_html('<span class="exports">{}: {}</span>', label or _("Export"), links)

@@ -8,25 +8,21 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from assay.pages import exports
 from assay.pages.contexts.files import files_page, listed
 from assay.pages.contexts.head import run_head
 from assay.pages.contexts.quote import Quote, quote_lines, quote_row, quote_rows
 from assay.pages.contexts.trace_quote import quote_trace
 from assay.pages.views.run_context import run_context
+from assay.pages.views.run_tables import asked_table
 from runners.protocol import layout
 
 
 @require_safe
 def files(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     head = run_head(run_id, "run-files")
-    page = files_page(head)
-    form = request.GET.get("format")
-    if page is not None and form in exports.FORMATS:
-        rows = ((f.path, f.file_class, f.bytes, f.sha256, f.withheld or None) for f in page.files)
-        columns = ["path", "class", "bytes", "sha256", "withheld"]
-        return exports.table(f"files-{head.short_id}", form, columns, rows)
-    return render(request, "pages/run/files.html", run_context(head, page))
+    if (exported := asked_table(request, "files", head)) is not None:
+        return exported
+    return render(request, "pages/run/files.html", run_context(head, files_page(head)))
 
 
 @require_safe

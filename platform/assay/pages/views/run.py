@@ -3,28 +3,32 @@
 import json
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from assay.pages.charts.measured_roofline import measured_roofline
 from assay.pages.charts.residual_waterfall import explained, residual_waterfall
 from assay.pages.charts.residuals import dumbbells
-from assay.pages.charts.timeline import timeline
+from assay.pages.contexts.diagnosis import diagnosis_page
 from assay.pages.contexts.evidence import evidence_page
 from assay.pages.contexts.head import RunHead, run_head
 from assay.pages.contexts.identity import identity_page
 from assay.pages.contexts.latency import latency_page
+from assay.pages.contexts.ledger_filter import LedgerFilter
 from assay.pages.contexts.ledgers import ledgers_page
 from assay.pages.contexts.overview import overview
 from assay.pages.contexts.progress import progress_of
+from assay.pages.contexts.reach import reach_part
+from assay.pages.contexts.record import record_part, reproduced, transfer
 from assay.pages.contexts.residuals import residuals_page
 from assay.pages.contexts.session_log import log_page
-from assay.pages.contexts.timeline import domain_timelines, view
+from assay.pages.middleware import request_access
 from assay.pages.views.run_context import run_context
 from assay.pages.views.run_tables import asked_table
+
+LEDGER_FORM = "ledgers-filter"
 
 
 @require_safe
@@ -48,38 +52,26 @@ def progress(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 @require_safe
 def identity(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     head = run_head(run_id, "run-identity")
-    return _page(request, "identity", head, identity_page(head))
-
-
-@require_safe
-def run_timeline(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
-    head = run_head(run_id, "run-timeline")
-    domains = domain_timelines(head)
-    figures = [(domain, timeline(view(domain, None, None))) for domain in domains]
-    return _page(request, "timeline", head, figures)
-
-
-@require_safe
-def timeline_detail(request: HttpRequest, run_id: UUID, number: int) -> JsonResponse:
-    """The figure of one clock domain between two instants, at the detail that the range allows."""
-    head = run_head(run_id, "run-timeline")
-    domains = domain_timelines(head)
-    if not 0 <= number < len(domains):
-        raise Http404(_("this run has no clock domain of that number"))
-    shown = view(domains[number], _seconds(request, "from"), _seconds(request, "to"))
-    return JsonResponse(timeline(shown))
+    return _page(
+        request,
+        "identity",
+        head,
+        identity_page(head),
+        reach=reach_part(head, request_access(request), request.GET.get("stage", "")),
+    )
 
 
 @require_safe
 def ledgers(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     head = run_head(run_id, "run-ledgers")
-    page = ledgers_page(
-        head,
-        show=request.GET.get("show", "all"),
-        sort=request.GET.get("sort", ""),
-        page=request.GET.get("page"),
+    wanted = LedgerFilter.parse(request.GET)
+    response = _page(
+        request, "ledgers", head, ledgers_page(head, wanted, page=request.GET.get("page"))
     )
-    return _page(request, "ledgers", head, page)
+    htmx = getattr(request, "htmx", None)
+    if htmx and htmx.trigger == LEDGER_FORM:  # a slider's way is no history
+        response["HX-Replace-Url"] = f"{request.path}?{wanted.query()}"
+    return response
 
 
 @require_safe
@@ -91,7 +83,8 @@ def latency(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
         sort=request.GET.get("sort", ""),
         page=request.GET.get("page"),
     )
-    return _page(request, "latency", head, page)
+    shape = transfer(head, request.GET.get("input", ""), request.GET.get("output", ""))
+    return _page(request, "latency", head, page, shape=shape)
 
 
 @require_safe
@@ -113,7 +106,22 @@ def residuals(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
 @require_safe
 def evidence(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     head = run_head(run_id, "run-evidence")
-    return _page(request, "evidence", head, evidence_page(head))
+    access, other = request_access(request), request.GET.get("repeat", "")
+    return _page(
+        request,
+        "evidence",
+        head,
+        evidence_page(head),
+        record=record_part(head),
+        reproduced=reproduced(head, access, other),
+    )
+
+
+@require_safe
+def diagnosis(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    head = run_head(run_id, "run-diagnosis")
+    page = diagnosis_page(head, request_access(request), request.GET.get("reference", ""))
+    return _page(request, "diagnosis", head, page)
 
 
 @require_safe
@@ -139,10 +147,3 @@ def _page(
     swapped = getattr(request, "htmx", False) and request.GET.get("part") == "table"
     template = f"pages/run/_{name}_table.html" if swapped else f"pages/run/{name}.html"
     return render(request, template, run_context(head, page, **more))
-
-
-def _seconds(request: HttpRequest, name: str) -> float | None:
-    try:
-        return float(request.GET[name])
-    except (KeyError, ValueError):
-        return None

@@ -1,79 +1,26 @@
-"""The tables behind the pages of a run, as files: measures, residuals, gaps, intervals."""
+"""The tables behind the pages of a run, as files: ``?table=NAME&format=csv`` under the page's own filters."""
 
-from collections.abc import Callable, Iterator, Sequence
-
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 
-from assay.ledger.models import GapEntry, Measure, Residual
 from assay.pages import exports
 from assay.pages.contexts.head import RunHead
-from assay.pages.contexts.timeline import domain_timelines, exported_rows
+from assay.pages.tables import attempt, indexed, of_page, timeline
+from assay.pages.tables.table import Tables
 
-Cells = Iterator[Sequence[object]]
-
-MEASURE_COLUMNS = (
-    "rule",
-    "statistic",
-    "value",
-    "kind",
-    "unit",
-    "low",
-    "high",
-    "interval_kind",
-    "n",
-    "of",
-    "population",
-    "perspective",
-    "limited_by",
-    "absent",
-)
-RESIDUAL_COLUMNS = (
-    "quantity",
-    "conditions",
-    "bound",
-    "predicted",
-    "low",
-    "high",
-    "measured",
-    "unit",
-    "relative",
-    "klass",
-    "layer",
-    "validity",
-    "reason",
-)
-GAP_COLUMNS = ("what", "affects", "needed", "state")
-INTERVAL_COLUMNS = ("clock_domain", "attempt_id", "interval", "kind", "from_s", "to_s")
-
-
-def measures(head: RunHead, _request: HttpRequest) -> Cells:
-    rows = Measure.objects.filter(interpretation=head.interpretation).order_by("pk")
-    yield from rows.values_list(*MEASURE_COLUMNS).iterator(chunk_size=2000)
-
-
-def residuals(head: RunHead, _request: HttpRequest) -> Cells:
-    rows = Residual.objects.filter(interpretation=head.interpretation).order_by("pk")
-    yield from rows.values_list(*RESIDUAL_COLUMNS).iterator(chunk_size=2000)
-
-
-def gaps(head: RunHead, _request: HttpRequest) -> Cells:
-    rows = GapEntry.objects.filter(interpretation=head.interpretation).order_by("pk")
-    yield from rows.values_list(*GAP_COLUMNS).iterator(chunk_size=2000)
-
-
-def intervals(head: RunHead, request: HttpRequest) -> Cells:
-    wanted = request.GET.get("domain", "")
-    for domain in domain_timelines(head):
-        if not wanted or wanted == str(domain.number):
-            yield from exported_rows(domain)
-
-
-TABLES: dict[str, tuple[Sequence[str], Callable[[RunHead, HttpRequest], Cells]]] = {
-    "latency": (MEASURE_COLUMNS, measures),
-    "residuals": (RESIDUAL_COLUMNS, residuals),
-    "evidence": (GAP_COLUMNS, gaps),
-    "timeline": (INTERVAL_COLUMNS, intervals),
+# Page -> its tables; the first is what ``?format=`` alone asks for.
+TABLES: dict[str, Tables] = {
+    "overview": indexed.OVERVIEW,
+    "identity": of_page.IDENTITY,
+    "timeline": timeline.TIMELINE,
+    "ledgers": of_page.LEDGERS,
+    "latency": of_page.LATENCY,
+    "residuals": of_page.RESIDUALS,
+    "evidence": of_page.EVIDENCE,
+    "files": of_page.FILES,
+    "log": of_page.LOG,
+    "attempt": attempt.ATTEMPT,
 }
 
 
@@ -82,5 +29,11 @@ def asked_table(request: HttpRequest, page: str, head: RunHead) -> HttpResponseB
     form = request.GET.get("format")
     if form not in exports.FORMATS or page not in TABLES:
         return None
-    columns, rows = TABLES[page]
-    return exports.table(f"{page}-{head.short_id}", form, columns, rows(head, request))
+    tables = TABLES[page]
+    name = request.GET.get("table") or next(iter(tables))
+    if name not in tables:
+        raise Http404(_("this page has no table of that name"))
+    table = tables[name]
+    return exports.table(
+        f"{page}-{name}-{head.short_id}", form, table.columns, table.rows(head, request)
+    )

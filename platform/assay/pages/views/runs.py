@@ -1,4 +1,6 @@
-"""The list of runs, whole or as the table that a filter or the poll swaps in."""
+"""The list of runs, whole or as the table that a search or the poll swaps in."""
+
+from collections.abc import Sequence
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -6,10 +8,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from assay.pages import exports
-from assay.pages.contexts.runs import RunFilter, RunRow, chosen_runs, run_rows, runs_page
+from assay.pages.contexts.measures import HEADLINES, Headline
+from assay.pages.contexts.run_rows import RunRow
+from assay.pages.contexts.runs import SORTS, exported_rows, runs_page
+from assay.pages.contexts.search import search
 from assay.pages.middleware import request_access
 
-EXPORT_COLUMNS = [
+WHAT = [
     "run",
     "study",
     "position",
@@ -19,39 +24,44 @@ EXPORT_COLUMNS = [
     "artifact",
     "engine",
     "device",
-    "ttft_p50_s",
-    "ttft_p50_absent",
-    "tpot_p50_s",
-    "tpot_p50_absent",
-    "output_tokens_per_s",
-    "output_tokens_per_s_absent",
-    "completed",
-    "offered",
-    "open_gaps",
-    "level",
-    "identity_complete",
-    "created_at",
 ]
-EXPORT_LIMIT = 10_000
+WEAKENED_BY = ["completed", "offered", "open_gaps", "level", "identity_complete", "created_at"]
+# The names that the first exports gave to the page's own numbers and to why one is missing.
+_NAMES = (
+    ("ttft_p50_s", "ttft_p50_absent"),
+    ("tpot_p50_s", "tpot_p50_absent"),
+    ("output_tokens_per_s", "output_tokens_per_s_absent"),
+)
+_NAMED = dict(zip(HEADLINES, _NAMES, strict=True))
 FILTER_FORM = "runs-filter"
 
 
 @require_safe
 def runs(request: HttpRequest) -> HttpResponseBase:
-    wanted = RunFilter.parse(request.GET)
+    wanted = search(request.GET, SORTS)
     access = request_access(request)
     form = request.GET.get("format")
     if form in exports.FORMATS:
-        rows = run_rows(list(chosen_runs(wanted, access)[:EXPORT_LIMIT]))
-        return exports.table("runs", form, EXPORT_COLUMNS, map(_export, rows))
+        headlines = wanted.columns.headlines
+        rows = map(_export, exported_rows(wanted, access))
+        return exports.table("runs", form, export_columns(headlines), rows)
     page = runs_page(wanted, request.GET.get("page"), access)
     htmx = getattr(request, "htmx", None)
     swapped = bool(htmx) and request.GET.get("part") == "table"
     template = "pages/runs/_table.html" if swapped else "pages/runs/list.html"
     response = render(request, template, {"page": page, "section": "runs"})
     if htmx and htmx.trigger == FILTER_FORM:  # the poll swaps the table too, and is no history
-        response["HX-Push-Url"] = f"{request.path}?{wanted.query()}"
+        address = wanted.address()
+        response["HX-Push-Url"] = f"{request.path}?{address}" if address else request.path
     return response
+
+
+def export_columns(headlines: Sequence[Headline]) -> list[str]:
+    numbers: list[str] = []
+    for headline in headlines:
+        name = f"{headline.rule} {headline.statistic}"
+        numbers += _NAMED.get(headline, (name, f"{name} absent"))
+    return [*WHAT, *numbers, *WEAKENED_BY]
 
 
 def _export(row: RunRow) -> list[object]:

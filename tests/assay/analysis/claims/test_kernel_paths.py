@@ -7,8 +7,10 @@ import pytest
 
 from assay.analysis.claims.kernel_paths import KernelPath, PathState, kernel_paths
 from runners.engines.base import EvidenceContext
+from runners.engines.sglang import identity as sglang_identity
 from runners.engines.vllm import identity
 from runners.protocol.documents import Evidence, IdentityItem
+from tests.runners.engines.sglang import recorded
 from tests.runners.engines.vllm import declared
 
 SAID = Evidence(
@@ -116,3 +118,24 @@ def test_the_recorded_start_of_vllm_shows_its_two_fallbacks_with_their_lines(
     assert found["graphs"].state is PathState.explicit  # eager was asked for, and NONE was resolved
     assert found["attention"].state is None  # this start printed no line on it
     assert all(e["pointer"] for e in found["matrix products"].evidence)
+
+
+@pytest.mark.req("7.08")
+def test_a_back_end_that_the_engine_says_it_cannot_use_is_not_supported() -> None:
+    ran = {"attention_refused": "FLASH_ATTN", "attention": "CPU_ATTN"}
+
+    found = attention("FLASH_ATTN", ran, SAID)
+
+    assert (found.state, found.seen) == (PathState.not_supported, "CPU_ATTN")
+    assert "FLASH_ATTN" in found.reason
+
+
+@pytest.mark.req("7.08", "7.10")
+def test_the_recorded_start_of_sglang_turned_graphs_off_by_its_own_words(tmp_path: Path) -> None:
+    items = sglang_identity.items(recorded.evidence(tmp_path, recorded.log("startup.log")))
+
+    found = {p.path: p for p in kernel_paths(items)}
+
+    assert found["graphs"].state is PathState.not_supported
+    assert found["graphs"].reason == "the engine printed using torch native attention backend"
+    assert found["attention"].seen == "torch_native"

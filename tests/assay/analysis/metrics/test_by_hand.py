@@ -6,6 +6,7 @@ import pytest
 
 from assay.analysis.metrics.catalogue import ALL_RULES
 from assay.analysis.metrics.compat_rules import COMPAT_RULES
+from assay.analysis.metrics.energy_rules import ENERGY_RULES
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.rates import ServiceLevels
 from assay.analysis.window import Window
@@ -112,6 +113,7 @@ ELSEWHERE = {
     "throughput.scoring.input_tokens": "tests/assay/analysis/test_call_types.py",
     "throughput.scoring.requests": "tests/assay/analysis/test_call_types.py",
     "prompt.cached_share": "tests/assay/analysis/test_call_types.py",
+    **dict.fromkeys(ENERGY_RULES, "tests/assay/analysis/resources/test_energy_figures.py"),
 }
 
 

@@ -13,7 +13,23 @@ from assay.analysis.rates import ServiceLevels
 from tests.assay.analysis.engine import Reading, cancelled_in_decode
 from tests.assay.analysis.streams import attempts, delta, interpretation, one, read, row
 
-UNITS = {"s", "ms", "us", "ns", "token", "token/s", "request", "request/s", "item/s", "byte", "1"}
+UNITS = {
+    *(
+        "s",
+        "ms",
+        "us",
+        "ns",
+        "token",
+        "token/s",
+        "request",
+        "request/s",
+        "item/s",
+        "byte",
+        "1",
+        "J",
+    ),
+    "currency",  # as a price declares it
+}
 
 
 @pytest.mark.parametrize("rule", ALL_RULES.values(), ids=lambda r: r.id)

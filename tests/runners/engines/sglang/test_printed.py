@@ -167,6 +167,22 @@ def test_a_step_began_at_the_line_before_or_when_its_request_was_taken_up(tmp_pa
     assert steps[1]["error_ns"] == 1_000_000 + 2_000
 
 
+@pytest.mark.req("7.04", "7.05")
+def test_steps_are_told_apart_by_shape_and_by_whether_a_graph_ran(tmp_path: Path) -> None:
+    replayed = decode(1.5, running=2).replace("cpu graph: False", "cuda graph: True")
+    text = request("a1", 1.0, queue_ms=2, forward_ms=500) + KV
+    text += prefill(1.2) + decode(1.3) + decode(1.4) + replayed
+
+    found = of(recorded.printed(tmp_path, text), "shape_dispatch")
+
+    assert [(r["tokens"], r["requests"], r["uniform"], r["mode"], r["count"]) for r in found] == [
+        (8, 1, False, "NONE", 1),
+        (1, 1, True, "NONE", 2),
+        (2, 2, True, "FULL", 1),
+    ]
+    assert "padded" not in found[0]  # the line does not say to what
+
+
 def test_idle_time_is_in_no_step(tmp_path: Path) -> None:
     text = request("a1", 1.0, queue_ms=0, forward_ms=300)
     text += prefill(1.1) + decode(1.3, tokens=0)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runners.engines.series import Quantity, read
 from runners.engines.sglang.scrape_map import SERIES
+from runners.protocol.series import Quantity, read
 from tests.runners.engines.sglang.declared import FIXTURES
 
 BEFORE = (FIXTURES / "metrics_before.prom").read_text()

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from runners.engines.base import EvidenceContext, Printed, PrintedContext
-from runners.engines.series import Quantity, read
 from runners.engines.tensorrt_llm import printed
 from runners.engines.tensorrt_llm.identity import items
 from runners.engines.tensorrt_llm.iteration_lines import iteration
@@ -14,6 +13,7 @@ from runners.engines.tensorrt_llm.log_lines import lines_of
 from runners.engines.tensorrt_llm.printed import NEVER_RUN
 from runners.engines.tensorrt_llm.scrape_map import SERIES, statistics
 from runners.protocol.documents import Anchor
+from runners.protocol.series import Quantity, read
 from tests.runners.engines.tensorrt_llm import documented
 from tests.runners.engines.tensorrt_llm.declared import spec
 
@@ -71,6 +71,18 @@ def test_padding_of_a_graph_is_no_request() -> None:
     assert (found.generation_tokens, found.decode_requests) == (16, 10)
 
 
+@pytest.mark.req("7.04")
+def test_only_a_padded_step_says_which_graph_it_took(tmp_path: Path) -> None:
+    again = documented.LATER.replace("iter = 198", "iter = 199")
+    full = documented.LATER.replace("iter = 198", "iter = 200").replace(": 16}", ": 10}")
+
+    found = said(tmp_path, documented.START + documented.LATER + again + full)
+
+    (row,) = [row for row in found.rows if row["event"] == "shape_dispatch"]
+    # twice ten requests computed sixteen tokens; ten that computed ten may have run either way
+    assert (row["tokens"], row["padded"], row["mode"], row["count"]) == (10, 16, "FULL", 2)
+
+
 @pytest.mark.req("7.10")
 @pytest.mark.forbids
 @pytest.mark.parametrize(
@@ -94,7 +106,7 @@ def test_an_iteration_line_of_another_form_is_a_gap_and_no_iteration(
 def test_an_iteration_has_its_exact_duration_and_a_place_to_the_second(tmp_path: Path) -> None:
     found = said(tmp_path, documented.START + documented.EARLIER + documented.LATER)
 
-    clock, first, second = found.rows
+    clock, first, second = (row for row in found.rows if row["event"] != "shape_dispatch")
     assert clock["event"] == "clock"
     # printed at 04:21:12; 75.25 ms before it
     assert first["t_ns"] == MONOTONIC_NS + 12_000_000_000 - 75_250_000

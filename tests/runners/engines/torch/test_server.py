@@ -336,7 +336,7 @@ def test_a_profile_gives_a_trace_and_the_trace_gives_the_identity(engine: Engine
     """Runs last in reading order; any order works, for nothing else is asked while it is taken."""
     from runners.engines.base import EvidenceContext
     from runners.engines.torch.adapter import ADAPTER
-    from runners.engines.torch.trace_reader import read_trace
+    from runners.engines.torch.trace_reader import shown
 
     engine.wait_idle()
     start, stop = ADAPTER.profile_start(), ADAPTER.profile_stop()
@@ -352,10 +352,11 @@ def test_a_profile_gives_a_trace_and_the_trace_gives_the_identity(engine: Engine
     status, written = engine.ask(*stop)
     assert status == 200, written
 
-    summary = read_trace(engine.bundle / "trace" / written["trace"])
+    traced = shown(engine.bundle / "trace" / written["trace"], layers=30)
     # the prompt gives the first token, three decode steps the others: 4 steps of 30 layers
-    assert len(summary.steps) == 4
-    assert summary.attention_calls == 30 * 4
+    assert len(traced.batches) == 4
+    assert traced.counted is not None
+    assert traced.counted.calls == 30 * 4
     assert (engine.bundle / "trace" / written["summary"]).exists()
     found = ADAPTER.identity(
         EvidenceContext(

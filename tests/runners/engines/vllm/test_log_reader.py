@@ -4,19 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from runners.engines.stated_facts import Fact, LogLine, absent, facts_of
 from runners.engines.vllm.configuration import resolved
-from runners.engines.vllm.log_lines import LogLine, lines_of, read_lines
-from runners.engines.vllm.log_reader import Fact, absent, facts_of
+from runners.engines.vllm.log_lines import lines_of, read_lines
+from runners.engines.vllm.log_reader import FORMS
 from tests.runners.engines.vllm.declared import FIXTURES
 
 
 def recorded(name: str) -> dict[str, Fact]:
-    return facts_of(read_lines(FIXTURES / name))
+    return facts_of(read_lines(FIXTURES / name), FORMS)
 
 
 def facts(*messages: str) -> dict[str, Fact]:
     lines = [f"(EngineCore pid=7) INFO 11-29 18:44:12 [core.py:133] {m}\n" for m in messages]
-    return facts_of(lines_of(lines))
+    return facts_of(lines_of(lines), FORMS)
 
 
 @pytest.mark.req("7.14")
@@ -32,7 +33,7 @@ def test_the_eager_start_states_version_kv_size_runner_and_threads() -> None:
     assert found["threads"].value == {"threads": 2}
     assert found["linear_fallback"].value == {"wanted": "oneDNN linear", "ran": "torch linear"}
     assert "--" not in found["architecture"].value["architecture"]
-    assert absent(found) == []
+    assert absent(found, FORMS) == []
 
 
 def test_each_fact_points_at_its_own_line() -> None:
@@ -91,6 +92,17 @@ def test_captured_sizes_are_numbers() -> None:
             {"backend": "FLASH_ATTN", "candidates": "['FLASH_ATTN', 'TRITON_ATTN']"},
         ),
         ("Using AttentionBackendEnum.FLASHINFER backend.", "attention", {"backend": "FLASHINFER"}),
+        (
+            "Cannot use AttentionBackendEnum.FLASH_ATTN backend on CPU.",
+            "attention_refused",
+            {"backend": "FLASH_ATTN"},
+        ),
+        (
+            "ValueError: Selected backend AttentionBackendEnum.FLASHMLA is not valid for this configuration. "
+            "Reason: ['compute capability not supported']",
+            "attention_refused",
+            {"backend": "FLASHMLA", "because": "['compute capability not supported']"},
+        ),
         ("Using V2 Model Runner", "runner", {"runner": "V2"}),
         (
             "Graph capturing finished in 12 secs, took 0.57 GiB",
@@ -129,13 +141,13 @@ def test_what_every_start_prints_is_missed_by_name_when_it_does_not() -> None:
     whole = (FIXTURES / "startup.log").read_text()
     changed = whole.replace("KV cache size:", "KV cache capacity:")
 
-    found = facts_of(lines_of(changed.splitlines()))
+    found = facts_of(lines_of(changed.splitlines()), FORMS)
 
-    assert absent(found) == ["kv_cache"]
+    assert absent(found, FORMS) == ["kv_cache"]
 
 
 def test_a_line_of_another_writer_states_nothing() -> None:
-    assert facts_of(lines_of(["Resolved architecture: EvilForCausalLM"])) == {}
+    assert facts_of(lines_of(["Resolved architecture: EvilForCausalLM"]), FORMS) == {}
 
 
 def test_a_line_of_the_configured_form_carries_its_time_in_utc() -> None:
@@ -150,7 +162,6 @@ def test_a_line_of_the_configured_form_carries_its_time_in_utc() -> None:
         number=1,
         process="APIServer",
         wall_ns=1796032801_250_000_000,
-        file="model.py",
         message="Using max model len 2048",
     )
 

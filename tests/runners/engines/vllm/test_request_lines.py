@@ -2,7 +2,8 @@
 
 import pytest
 
-from runners.engines.vllm.log_lines import LogLine, read_lines
+from runners.engines.stated_facts import LogLine
+from runners.engines.vllm.log_lines import read_lines
 from runners.engines.vllm.request_lines import attempt_id, events_of
 from tests.runners.engines.vllm.declared import FIXTURES
 
@@ -15,7 +16,7 @@ def recorded(name: str) -> Said:
 
 
 def said(message: str) -> list[tuple[str, str, object]]:
-    line = LogLine(number=1, process="APIServer", wall_ns=0, file="x.py", message=message)
+    line = LogLine(number=1, process="APIServer", wall_ns=0, message=message)
     return [(e.value, request, value.get("reason")) for e, request, value in events_of(line)]
 
 

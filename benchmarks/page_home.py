@@ -1,0 +1,259 @@
+"""A home with many runs for ``benchmarks/pages.py``: real services and models, one really captured run.
+
+The large run is captured from the exact mock, sealed, stored, interpreted and indexed by the platform's own code.
+The others are studies of the shipped example declaration; their readings repeat the large one's numbers, each run
+at a scale of its own, copied inside the database.
+"""
+
+import os
+import random
+import sys
+import tempfile
+import uuid
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "platform"), str(HERE)]
+
+STUDY = "smollm2_torch"
+RUNS_A_STUDY = 4
+CHUNK = 500
+SEED = 20261130
+ENDS = ("sealed",) * 17 + ("failed", "aborted", "lost")
+ENGINES = (("torch", "2.13.0"), ("vllm", "0.33.0"), ("sglang", "0.5.23"))
+DEVICES = ("cpu-2core", "H200-SXM", "L40S")
+MODELS = ("SmolLM2-135M-Instruct Q4_1", "Qwen3-8B", "DeepSeek-V3.2 FP8", "Llama-3.1-8B")
+TAGS = ("nightly", "smoke", "cpu", "release", "sweep")
+GOING, QUEUED = 2, 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """Ids to ask for."""
+
+    large_run: str
+    small_runs: tuple[str, ...]
+    study: str
+
+
+def fill(home_folder: Path, *, runs: int, attempts: int, events: int) -> Filled:
+    """Fill ``home_folder``; a home that was filled before is taken as it is."""
+    os.environ["ASSAY_HOME"] = str(home_folder)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "assay.settings"
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    from assay.ledger.models import Interpretation, Run
+
+    if not Interpretation.objects.exists():
+        _large_run(attempts, events)
+    missing = runs - Run.objects.count()
+    if missing > 0:
+        _many_runs(missing)
+    large = Run.objects.get(study__name="large")
+    small = Run.objects.filter(state="sealed").exclude(pk=large.pk).order_by("-created_at")[:8]
+    return Filled(
+        large_run=str(large.pk),
+        small_runs=tuple(str(run.pk) for run in small),
+        study=str(small[0].study_id),
+    )
+
+
+def _spec() -> tuple[dict, str]:  # type: ignore[type-arg]
+    from experiments.compose import compose
+    from experiments.plan import plan
+
+    [spec] = plan([compose([f"study={STUDY}"])])[:1]
+    return dict(spec.document), spec.digest
+
+
+def _large_run(attempts: int, events: int) -> None:
+    """Captured, sealed, interpreted and indexed as any run is."""
+    from capture import Shape, capture
+    from django.conf import settings
+
+    from assay.archive import store
+    from assay.archive.paths import Home
+    from assay.execution.interpreting import interpret
+    from assay.ledger.ids import uuid7
+    from assay.ledger.indexing import index_interpretation
+    from assay.ledger.models import Bundle, Run
+    from assay.ledger.services import Declaration, PlannedRun, create_study
+
+    home = Home(settings.HOME)
+    spec, digest = _spec()
+    planned = PlannedRun(spec=spec, spec_digest=digest, position=0, repetition=0)
+    declaration = Declaration(name="large", title=f"{attempts} attempts", owner="bench")
+    run = create_study(declaration, [planned]).runs.get()
+    began = datetime.now(UTC)
+    with tempfile.TemporaryDirectory(prefix="pages-", dir=home.root) as scratch:
+        shape = Shape(requests=attempts, events=events, concurrency=64)
+        captured = capture(Path(scratch) / "run", shape)
+        print(f"captured {captured.events:,} events in {captured.load_s:.1f} s", flush=True)
+        stored = store.put(home, captured.bundle)
+        reading = interpret(
+            home, home.bundle(stored.digest), digest=stored.digest, scratch=Path(scratch)
+        )
+    if reading.document is None:
+        sys.exit(reading.problem)
+    print(f"interpreted in {(datetime.now(UTC) - began).total_seconds():.1f} s in all", flush=True)
+    execution = uuid7()
+    bundle = Bundle.objects.create(
+        digest=stored.digest,
+        run=run,
+        execution_id=execution,
+        state="sealed",
+        spec_digest=digest,
+        bytes=stored.bytes,
+        files=stored.files,
+        level="E1",
+        identity_complete=False,
+        sealed_at=datetime.now(UTC),
+    )
+    index_interpretation(bundle, reading.document, digest=reading.digest)
+    Run.objects.filter(pk=run.pk).update(
+        state="sealed",
+        accepted_execution=execution,
+        started_at=began,
+        ended_at=datetime.now(UTC),
+    )
+
+
+def _many_runs(count: int) -> None:
+    from assay.ledger.models import Bundle, Interpretation, Run
+
+    rng = random.Random(SEED + count)
+    template = Interpretation.objects.order_by("pk").first()
+    assert template is not None
+    made = _queue(count, rng)
+    now = datetime.now(UTC)
+    ended, bundles = [], []
+    for number, run in enumerate(made):
+        created = now - timedelta(minutes=20 * (len(made) - number))
+        run.created_at = created
+        if number >= len(made) - QUEUED:
+            continue  # the newest wait
+        run.started_at = created + timedelta(seconds=rng.randint(1, 300))
+        if number >= len(made) - QUEUED - GOING:
+            run.state = "running"
+            run.progress = {"phase": "measure", "done": rng.randint(1, 90), "total": 100}
+            continue
+        run.state = rng.choice(ENDS)
+        run.ended_at = run.started_at + timedelta(seconds=rng.randint(30, 600))
+        run.state_reason = "" if run.state == "sealed" else "made up for the benchmark"
+        run.accepted_execution = (
+            None if run.state == "lost" else uuid.UUID(int=rng.getrandbits(128))
+        )
+        ended.append(run)
+    fields = ("state", "state_reason", "accepted_execution", "started_at", "ended_at", "progress")
+    Run.objects.bulk_update(made, [*fields, "created_at"], batch_size=CHUNK)
+    for run in ended:
+        bundles.append(
+            Bundle(
+                digest=f"{rng.getrandbits(256):064x}",
+                run=run,
+                execution_id=run.accepted_execution or uuid.UUID(int=rng.getrandbits(128)),
+                state=run.state,
+                spec_digest=run.spec_digest,
+                bytes=rng.randint(10**5, 10**7),
+                files=14,
+                level=rng.choice(("E1", "E2")),
+                identity_complete=rng.random() < 0.5,
+                sealed_at=run.ended_at,
+            )
+        )
+    Bundle.objects.bulk_create(bundles, batch_size=CHUNK)
+    version, digest = template.definition_version, template.digest
+    readings = [
+        Interpretation(bundle=bundle, definition_version=version, digest=digest)
+        for bundle in bundles
+    ]
+    Interpretation.objects.bulk_create(readings, batch_size=CHUNK)
+    _copy_readings(template.pk)
+    print(f"made {count:,} runs, {len(readings):,} of them with a reading", flush=True)
+
+
+def _queue(count: int, rng: random.Random):  # type: ignore[no-untyped-def]
+    """Studies of a few runs each, through the service that every study goes through."""
+    from assay.ledger.models import Run
+    from assay.ledger.services import Declaration, PlannedRun, create_study
+
+    spec, digest = _spec()
+    made = []
+    while len(made) < count:
+        engine, version = rng.choice(ENGINES)
+        spec = {
+            **spec,
+            "artifact": {**spec["artifact"], "name": rng.choice(MODELS)},
+            "engine": {**spec["engine"], "key": engine, "version": version},
+            "device": {**spec["device"], "name": rng.choice(DEVICES)},
+        }
+        planned = PlannedRun(spec=spec, spec_digest=digest, position=0, repetition=0)
+        here = min(RUNS_A_STUDY, count - len(made))
+        study = create_study(
+            Declaration(
+                name=f"nightly_{rng.randint(0, 400)}",
+                title="Filled for the page benchmark",
+                question="How fast do the pages of a full installation come?",
+                tags=rng.sample(TAGS, 2),
+                owner=rng.choice(("ada", "grace", "edsger")),
+            ),
+            [
+                replace(planned, position=n, variables={"load.concurrency": 2**n})
+                for n in range(here)
+            ],
+        )
+        made += list(Run.objects.filter(study=study).order_by("position"))
+    return made
+
+
+# What a reading consists of: table, and its columns with the ones that are scaled.
+_COPIED = {
+    "ledger_measure": (
+        "rule, statistic, {value}, kind, unit, {low}, {high}, interval_kind, n, of, population, "
+        "perspective, limited_by, absent"
+    ),
+    "ledger_ledgercount": "ledger, state, count",
+    "ledger_gapentry": "what, affects, needed, state",
+    "ledger_residual": (
+        "quantity, conditions, predicted, {low}, {high}, bound, {measured}, unit, layer, relative, "
+        "klass, validity, reason"
+    ),
+}
+
+
+def _copy_readings(template: int) -> None:
+    from django.db import connection
+
+    quote = connection.ops.quote_name
+    scale = "(0.5 + (i.id * 7919 % 1000) / 1000.0)"
+    with connection.cursor() as cursor:
+        for table, columns in _COPIED.items():
+            plain = [c.strip().strip("{}") for c in columns.split(",")]
+            scaled = [c.strip() for c in columns.split(",")]
+            into = ", ".join(quote(c) for c in plain)
+            of = ", ".join(
+                f"t.{quote(c.strip('{}'))} * {scale}" if c.startswith("{") else f"t.{quote(c)}"
+                for c in scaled
+            )
+            cursor.execute(
+                f"INSERT INTO {table} (interpretation_id, {into}) "  # noqa: S608 - literal names
+                f"SELECT i.id, {of} FROM ledger_interpretation i CROSS JOIN {table} t "
+                f"WHERE t.interpretation_id = %s AND i.id > %s "
+                f"AND NOT EXISTS (SELECT 1 FROM {table} x WHERE x.interpretation_id = i.id)",
+                [template, template],
+            )
+        cursor.execute(
+            "INSERT INTO ledger_shownmeasure (run_id, interpretation_id, rule, statistic, value) "
+            f"SELECT b.run_id, i.id, t.rule, t.statistic, t.value * {scale} "  # noqa: S608
+            "FROM ledger_interpretation i JOIN ledger_bundle b ON b.digest = i.bundle_id "
+            "CROSS JOIN ledger_shownmeasure t WHERE t.interpretation_id = %s AND i.id > %s "
+            "AND NOT EXISTS (SELECT 1 FROM ledger_shownmeasure x WHERE x.run_id = b.run_id)",
+            [template, template],
+        )

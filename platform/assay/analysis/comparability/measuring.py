@@ -1,0 +1,24 @@
+"""How far the load client's own figures can be trusted on each side: said before any number."""
+
+from collections.abc import Iterator, Sequence
+
+from assay.analysis.comparability.sides import Side
+from assay.analysis.grade import Letter
+
+_TRUSTED = (Letter.a.value, Letter.b.value)
+
+
+def measuring_notes(sides: Sequence[Side]) -> tuple[str, ...]:
+    """A sentence for each run that was disturbed or held up by its client, or of which that is not known."""
+    return tuple(_notes(sides))
+
+
+def _notes(sides: Sequence[Side]) -> Iterator[str]:
+    for side in sides:
+        for run in side.runs:
+            if run.definition_version is None or run.grade in _TRUSTED:
+                continue
+            if not run.grade:
+                yield f"{side.letter}, {run.name}: how far its client's figures can be trusted is not known"
+            else:
+                yield f"{side.letter}, {run.name}: grade {run.grade}, {run.grade_reasons[0]}"

@@ -1,0 +1,52 @@
+"""From a bundle to what its energy and cost are read from: meters' readings, the declared price."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from assay.analysis.resources.energy import METRICS, Meter
+from assay.analysis.resources.energy_figures import Metering
+from assay.analysis.resources.readings import Reading
+from assay.archive.readers import Bundle
+from experiments.schema.engine import EnvironmentKind
+from runners.protocol import layout
+
+_ELSEWHERE = "the engine runs elsewhere: the meters of this host do not see it"
+_FACTS = {Meter.accelerator: "nvml_devices", Meter.cpu_package: "energy_counters"}
+
+
+def metering(source: Bundle) -> Metering:
+    spec: dict[str, Any] = source.document(layout.SPEC) or {}
+    device = spec.get("device") or {}
+    environment = (spec.get("engine") or {}).get("environment") or {}
+    is_elsewhere = environment.get("kind") == EnvironmentKind.url
+    facts = (source.document(layout.HOST) or {}).get("facts") or {}
+    return Metering(
+        readings=() if is_elsewhere else _readings(source),
+        absent=dict.fromkeys(Meter, _ELSEWHERE) if is_elsewhere else _absent(facts),
+        price=device.get("price"),
+        devices=int(device.get("count") or 1),
+    )
+
+
+def _absent(facts: Mapping[str, Mapping[str, Any]]) -> dict[Meter, str]:
+    said = {meter: (facts.get(name) or {}).get("reason") for meter, name in _FACTS.items()}
+    return {meter: str(reason) for meter, reason in said.items() if reason}
+
+
+def _readings(source: Bundle) -> list[Reading]:
+    path = source.folder / layout.TELEMETRY
+    if not path.is_file():
+        return []
+    table = pq.read_table(path, filters=[("metric", "in", list(METRICS))])
+    return [
+        Reading(
+            t_ns=row["t_ns"] - source.origin_ns,
+            subject=row["subject"],
+            pid=row["pid"],
+            metric=row["metric"],
+            value=row["value"],
+        )
+        for row in table.to_pylist()
+    ]

@@ -1,0 +1,59 @@
+"""What a start was, for telling whether two starts may stand in one series: declared, and as it ran.
+
+Only what is known to key enters: fields that the declaration leaves unknown are covered by what ran (the
+verified artifact, the packages of the engine's environment). Readings never enter.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.schema.fields import leaves
+from experiments.schema.roles import Role
+from runners.protocol import layout
+
+NONE = "none"  # declared as nothing, which is known, unlike null
+HOST, ARTIFACT, PACKAGES = "ran.host", "ran.artifact", "ran.engine_packages"
+
+
+def start_identity(
+    bundle: Path, spec: Mapping[str, Any], *, variable: str | None
+) -> dict[str, Any]:
+    """Fields with their values; null where the bundle does not say. ``variable`` and below are left out.
+
+    Where the variable lies in the engine, so do its packages.
+    """
+    declared = {
+        leaf.path: NONE if leaf.value is None else leaf.value
+        for leaf in leaves(spec)
+        if leaf.role is not Role.context and not (leaf.value is None and leaf.null_unknown)
+    }
+    ran = {
+        HOST: (_document(bundle, layout.HOST) or {}).get("fingerprint"),
+        ARTIFACT: ((_document(bundle, layout.IDENTITY) or {}).get("artifact") or {}).get("digest"),
+        PACKAGES: _engine_packages(_document(bundle, layout.PACKAGES) or {}),
+    }
+    if variable and variable.startswith("engine."):
+        del ran[PACKAGES]
+    found = {**declared, **ran}
+    return {path: value for path, value in found.items() if not _is_below(path, variable)}
+
+
+def _engine_packages(packages: Mapping[str, Any]) -> str | None:
+    """The hash of the last environment listed: the engine's, where it has one of its own."""
+    environments = packages.get("environments") or [{}]
+    known: str | None = environments[-1].get("sha256") or environments[-1].get("reason")
+    return known
+
+
+def _is_below(path: str, variable: str | None) -> bool:
+    return variable is not None and (path == variable or path.startswith(f"{variable}."))
+
+
+def _document(bundle: Path, name: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads((bundle / name).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,147 @@
+"""Every watched metric of every scheduled run gets an answer; a suspicion gets the fresh starts it asks for.
+
+Rows are only added: a suspicion that was resolved has a later row, and the last one counts. Safe to call at
+every tick; what has its answer is not looked at again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.analysis.regression.answers import Answer, Better
+from assay.analysis.regression.check import Check, Watched, check
+from assay.analysis.regression.series import Segment, Start, segments
+from assay.archive.paths import Home
+from assay.ledger.models import Run
+from assay.regressions import baselines, findings, fresh_starts
+from assay.regressions.fresh_starts import Rerun
+from assay.regressions.models import CheckRecord, Firing, FiringState, Schedule, Watch
+from assay.regressions.reading import metric_name, start_of
+from runners.protocol.events import RunState
+
+UNITS_UNKNOWN = ""
+_LIVE = (RunState.queued, RunState.running)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One run of a firing among the earlier runs of its place in the study."""
+
+    firing: Firing
+    run: Run
+    starts: list[Start]  # of this place, oldest first; the last one is the run's
+
+    @property
+    def segment(self) -> Segment:
+        return segments(self.starts)[-1]
+
+
+def look(schedule: Schedule, home: Home, rerun: Rerun) -> list[CheckRecord]:
+    """The rows that this look added, oldest firing first."""
+    added: list[CheckRecord] = []
+    watches = list(schedule.watches.all())
+    for firing in schedule.firings.exclude(state=FiringState.waiting).order_by("slot"):
+        added += _without_a_run(firing, watches)
+        for judged in _judged(schedule, firing, home):
+            added += _answers(judged, [w for w in watches if _is_open(w, judged.run)], home, rerun)
+    return added
+
+
+def _without_a_run(firing: Firing, watches: Sequence[Watch]) -> list[CheckRecord]:
+    """A slot that was missed or refused is no silence: each of its metrics is missing."""
+    if firing.state == FiringState.submitted or firing.checks.exists():
+        return []
+    found = [
+        CheckRecord(
+            watch=w, firing=firing, answer=Answer.missing, reason=firing.note or firing.state
+        )
+        for w in watches
+    ]
+    return CheckRecord.objects.bulk_create(found)
+
+
+def _judged(schedule: Schedule, firing: Firing, home: Home) -> list[Judged]:
+    """The runs of a firing that ended and have a metric without a last word."""
+    if firing.study is None:
+        return []
+    runs = firing.study.runs.order_by("position", "repetition")
+    ended = [r for r in runs if r.state not in _LIVE]
+    open_ = [r for r in ended if any(_is_open(w, r) for w in schedule.watches.all())]
+    return [Judged(firing=firing, run=r, starts=_starts(schedule, firing, r, home)) for r in open_]
+
+
+def _starts(schedule: Schedule, firing: Firing, run: Run, home: Home) -> list[Start]:
+    earlier = Run.objects.filter(
+        study__firings__schedule=schedule,
+        study__firings__slot__lt=firing.slot,
+        position=run.position,
+        repetition=run.repetition,
+    ).exclude(state__in=_LIVE)
+    ordered = [*earlier.order_by("study__firings__slot"), run]
+    variable = schedule.variable or None
+    found = [start_of(r, home, variable=variable) for r in ordered]
+    # a run without a result has no identity: it interrupts no segment, but it may be the one to judge
+    return [s for s in found[:-1] if s.ended] + found[-1:]
+
+
+def _is_open(watch: Watch, run: Run) -> bool:
+    last = watch.checks.filter(run=run).order_by("-pk").first()
+    return last is None or last.answer == Answer.suspected
+
+
+def _answers(
+    judged: Judged, watches: Sequence[Watch], home: Home, rerun: Rerun
+) -> list[CheckRecord]:
+    if fresh_starts.are_running(judged.run):
+        return []
+    looked = [(watch, *_check(judged, watch, home)) for watch in watches]
+    wanted = {
+        c.step.ask for _, c, _ in looked if c.step is not None and c.answer is Answer.suspected
+    }
+    against = next((k for _, c, k in looked if k is not None and c.suspicion is not None), None)
+    if against is not None:
+        fresh_starts.ask(judged.run, against.record.last_run, wanted, rerun)
+    added = [_record(judged, watch, found, seen) for watch, found, seen in looked]
+    findings.open_for(judged.run, judged.firing.schedule, [r for r in added if r is not None])
+    return [row for row in added if row is not None]
+
+
+def _check(judged: Judged, watch: Watch, home: Home) -> tuple[Check, baselines.Known | None]:
+    segment, newest = judged.segment, judged.starts[-1]
+    comparable = segment.starts if newest.ended else ()
+    seen = baselines.known(watch, comparable)
+    cut = segment.why if newest.ended and len(segment.starts) == 1 else ()
+    values = fresh_starts.values(
+        judged.run, metric_name(watch), home, seen.record if seen is not None else None
+    )
+    found = check(
+        Watched(metric=metric_name(watch), unit=UNITS_UNKNOWN, better=Better(watch.better)),
+        newest,
+        baseline=seen.baseline if seen is not None else None,
+        since=seen.since if seen is not None else [],
+        differences=cut,
+        fresh=values,
+    )
+    return found, seen
+
+
+def _record(
+    judged: Judged, watch: Watch, found: Check, seen: baselines.Known | None
+) -> CheckRecord | None:
+    """The row of an answer; none where it would only repeat that the suspicion is open."""
+    last = watch.checks.filter(run=judged.run).order_by("-pk").first()
+    if last is not None and last.answer == found.answer:
+        return None
+    value = judged.starts[-1].values.get(metric_name(watch))
+    level = seen.baseline.level if seen is not None else None
+    seen_change = found.confirmation.change if found.confirmation is not None else None
+    plain = (value - level) / abs(level) if value is not None and level is not None else None
+    return CheckRecord.objects.create(
+        watch=watch,
+        firing=judged.firing,
+        run=judged.run,
+        answer=found.answer,
+        reason=found.reason,
+        value=value,
+        change=seen_change if found.answer in (Answer.confirmed, Answer.improved) else plain,
+        baseline=seen.record if seen is not None else None,
+    )

@@ -1,0 +1,35 @@
+"""Reads of schedules, answers and findings."""
+
+from django.db.models import Max, QuerySet
+from django.utils import timezone
+
+from assay.accounts.access import Access
+from assay.regressions.models import CheckRecord, Finding, Schedule, Trigger
+from assay.regressions.slots import Slot, upcoming
+
+
+def visible_schedules(access: Access) -> QuerySet[Schedule]:
+    found = Schedule.objects.all()
+    return found if access.everywhere else found.filter(project_id__in=access.project_ids())
+
+
+def visible_findings(access: Access) -> QuerySet[Finding]:
+    return Finding.objects.filter(schedule__in=visible_schedules(access))
+
+
+def latest_answers(schedule: Schedule) -> list[CheckRecord]:
+    """The last row of each (firing, run, metric), newest firing first."""
+    last = (
+        CheckRecord.objects.filter(watch__schedule=schedule)
+        .values("watch", "firing", "run")
+        .annotate(last=Max("pk"))
+        .values("last")
+    )
+    rows = CheckRecord.objects.filter(pk__in=last).select_related("watch", "firing", "baseline")
+    return list(rows.order_by("-firing__slot", "watch__rule", "watch__statistic"))
+
+
+def next_slot(schedule: Schedule) -> Slot | None:
+    if schedule.trigger != Trigger.cron:
+        return None
+    return next(upcoming(schedule.cron, schedule.zone, after=timezone.now()), None)
