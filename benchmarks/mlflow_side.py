@@ -1,7 +1,7 @@
 """MLflow's server with as many runs: filled through its own tables, asked as its pages ask it.
 
-Run by ``benchmarks/pages.py`` with ``--mlflow-python``; MLflow lies in an environment of its own. The part below
-``if __name__`` runs there.
+Run by ``benchmarks/pages.py`` with ``--mlflow-python``; MLflow has an environment of its own, where the part
+below ``if __name__`` runs.
 """
 
 import http.client

@@ -1,8 +1,8 @@
 """A home with many runs for ``benchmarks/pages.py``: real services and models, one really captured run.
 
-The large run is captured from the exact mock, sealed, stored, interpreted and indexed by the platform's own code.
-The others are studies of the shipped example declaration; their readings repeat the large one's numbers, each run
-at a scale of its own, copied inside the database.
+The large run is captured from the exact mock, sealed, stored, interpreted and indexed by the platform's own
+code. The others are studies of the shipped example declaration; their readings repeat the large one's,
+each run at a scale of its own, copied inside the database.
 """
 
 import os
@@ -243,7 +243,7 @@ def _copy_readings(template: int) -> None:
                 for c in scaled
             )
             cursor.execute(
-                f"INSERT INTO {table} (interpretation_id, {into}) "  # noqa: S608 - literal names
+                f"INSERT INTO {table} (interpretation_id, {into}) "
                 f"SELECT i.id, {of} FROM ledger_interpretation i CROSS JOIN {table} t "
                 f"WHERE t.interpretation_id = %s AND i.id > %s "
                 f"AND NOT EXISTS (SELECT 1 FROM {table} x WHERE x.interpretation_id = i.id)",
@@ -251,7 +251,7 @@ def _copy_readings(template: int) -> None:
             )
         cursor.execute(
             "INSERT INTO ledger_shownmeasure (run_id, interpretation_id, rule, statistic, value) "
-            f"SELECT b.run_id, i.id, t.rule, t.statistic, t.value * {scale} "  # noqa: S608
+            f"SELECT b.run_id, i.id, t.rule, t.statistic, t.value * {scale} "
             "FROM ledger_interpretation i JOIN ledger_bundle b ON b.digest = i.bundle_id "
             "CROSS JOIN ledger_shownmeasure t WHERE t.interpretation_id = %s AND i.id > %s "
             "AND NOT EXISTS (SELECT 1 FROM ledger_shownmeasure x WHERE x.run_id = b.run_id)",

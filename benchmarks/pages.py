@@ -1,10 +1,11 @@
-"""How long the server takes for a page with many runs in the database, beside MLflow's own search on this machine.
+"""How long the server takes for a page with many runs in the database, beside MLflow's own search.
 
     python benchmarks/pages.py [--runs 10000] [--attempts 100000] [--home FOLDER] [--mlflow-python PATH]
 
-gunicorn serves the pages as ``assay up`` has it; each is asked for over one kept connection by a signed-in reader.
-The time is from the request to the last byte, so it holds a little more than the server's own. ``--mlflow-python``
-names the interpreter of an environment with mlflow: its server gets as many runs, each with as many numbers.
+gunicorn serves the pages as ``assay up`` has it; each is asked for over one kept connection by a signed-in
+reader. The time is from the request to the last byte, so it holds a little more than the server's own.
+``--mlflow-python`` names the interpreter of an environment with mlflow: its server gets as many runs, each
+with as many numbers. Everything runs on this machine.
 """
 
 import argparse
@@ -74,7 +75,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--attempts", type=int, default=100_000)
     parser.add_argument("--events", type=int, default=8, help="content events an attempt")
-    parser.add_argument("--home", type=Path, default=Path("/tmp/assay-pages"), help="kept")  # noqa: S108
+    parser.add_argument("--home", type=Path, default=Path("/tmp/assay-pages"), help="kept")
     parser.add_argument("--requests", type=int, default=60, help="of each page")
     parser.add_argument("--mlflow-python", type=Path)
     asked = parser.parse_args()

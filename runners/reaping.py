@@ -18,7 +18,7 @@ from runners.protocol.errors import EnvironmentLacks, Finding
 from runners.protocol.events import RunState, SessionEvent
 from runners.protocol.session_log import SessionLog, mend, read
 from runners.protocol.workspace import Workspace, read_json
-from runners.session import Result
+from runners.result import Result
 
 _SEAL_PATIENCE_S = 20.0
 

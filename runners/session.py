@@ -8,55 +8,39 @@ stop the engine, seal what was captured, with the reason.
 import asyncio
 import contextlib
 import errno
-import json
 import os
 import signal
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import uvloop
 
+from runners import readying
 from runners.adapters import adapter_for, identify_with, printed_by
 from runners.calibrating import calibrate_client
-from runners.evidence import closing, host, launch, processes, registration, release
-from runners.evidence.declared_limits import declared_limits
+from runners.evidence import closing, launch, release
 from runners.evidence.keeper import JOURNAL
 from runners.evidence.record import Record
 from runners.evidence.sampler import SamplerConfig
 from runners.evidence.sampler_process import SamplerProcess
 from runners.evidence.sweep import sweep
 from runners.halting import Halts, Interrupted, WorkerGone, disk_full
-from runners.load.process_state import pin_to_cores
 from runners.load.recorder import Recorder
 from runners.phases import Phases
-from runners.protocol import exit_codes, layout, sealing
-from runners.protocol.errors import EnvironmentLacks, Finding, Refused, RunFailed, RunnerError
+from runners.protocol import exit_codes, layout
+from runners.protocol.errors import Finding, RunFailed, RunnerError
 from runners.protocol.events import RunState, SessionEvent
 from runners.protocol.segment_writer import SegmentWriter
-from runners.protocol.workspace import Workspace, write_json
+from runners.protocol.workspace import Workspace
+from runners.result import Result
 from runners.starting import EngineStart
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ENDED_BY_OUR_SIGNAL = {128 + signal.SIGTERM, 128 + signal.SIGKILL}  # as a shell reports them
 _NO_CLIENT = {"absent": "nothing was driven"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What ``execute`` and ``reap`` say on standard output, as one JSON line."""
-
-    state: str
-    bundle: str
-    bundle_digest: str | None
-    reason: str | None
-    exit_code: int
-
-    def line(self) -> str:
-        return json.dumps(asdict(self))
 
 
 def execute(out: Path, *, watched: Sequence[int] = (), calibrations: Path | None = None) -> Result:
@@ -89,58 +73,10 @@ class Session:
         self._self_calibration: dict[str, Any] = {"absent": "the run ended before it"}
         self._stage = "start"
 
-    # Before anything runs
-
     def make_ready(self) -> None:
-        """Claim the folder, hold back disk space, take down what must be known before the launch."""
-        workspace, record = self._workspace, self._record
-        self._claim()
-        if (problem := self._adapter.environment_problem(record.spec)) is not None:
-            raise EnvironmentLacks(
-                Finding(
-                    field="engine.environment",
-                    seen=problem,
-                    allowed="the pinned engine",
-                    remedy="See python -m runners doctor.",
-                )
-            )
-        self._start.allowed_cores = sorted(os.sched_getaffinity(0))  # before the client is pinned
-        cores = pin_to_cores(record.spec["device"]["placement"]["client_cores"])
-        me = processes.identify(os.getpid())
-        write_json(workspace.runner, me.as_row() if me else {"pid": os.getpid()})
-        workspace.take_reserve()
-        for folder in (workspace.segments, workspace.scratch, workspace.keeper):
-            folder.mkdir(exist_ok=True)
-        record.log.write(
-            SessionEvent.prepared,
-            run_id=record.context["run_id"],
-            execution_id=record.context["execution_id"],
-            spec_digest=record.context.get("spec_digest"),
-            plan_digest=record.context.get("plan_digest"),
-            client_cores=cores,
-        )
-        record.count(0, pq.read_metadata(workspace.bundle / layout.PLAN).num_rows)
-        described = host.describe(workspace.bundle)
-        record.write_document(layout.HOST, described)
-        for gap in (*described["gaps"], *declared_limits(record.spec)):
-            record.log.gap(gap)
-        registration.register(workspace, record.context, record.log)
-
-    def _claim(self) -> None:
-        root = self._workspace.root
-        if not self._workspace.lock():
-            seen = f"{root} is in use by another process"
-        elif self._workspace.runner.exists() or sealing.sealed_digest(self._workspace.bundle):
-            seen = f"{root} was executed already"
-        else:
-            return
-        raise Refused(
-            Finding(
-                field="OUT",
-                seen=seen,
-                allowed="an execution that has not run",
-                remedy="Every try is an execution of its own: prepare another folder.",
-            )
+        """Everything that comes before the launch. Raises Refused or EnvironmentLacks."""
+        self._start.allowed_cores = readying.make_ready(
+            self._workspace, self._record, self._adapter
         )
 
     # While it runs

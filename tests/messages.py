@@ -1,7 +1,7 @@
-"""What of the pages of a run is said in words, and its translation: ``python -m tests.messages`` brings both together.
+"""What the pages of a run say, and its translation: ``python -m tests.messages`` brings both together.
 
-Strings are taken from the templates and modules below; the catalogue keeps a translation for each, loses those
-that are no longer said, and is compiled. ``tests/assay/pages/test_translation.py`` holds that none is missing.
+Strings are taken from the templates and modules below; the catalogue keeps a translation for each, loses
+those that are no longer said, and is compiled. ``test_translation.py`` holds that none is missing.
 """
 
 import ast
@@ -28,7 +28,16 @@ MODULES = (
         f"contexts/{name}.py"
         for name in (
             *("attempt", "diagnosis", "evidence", "head", "identity", "ledger_filter", "ledgers"),
-            *("latency", "overview", "progress", "queueing", "quote", "raw_reads", "reach", "record"),
+            *(
+                "latency",
+                "overview",
+                "progress",
+                "queueing",
+                "quote",
+                "raw_reads",
+                "reach",
+                "record",
+            ),
             *("residuals", "session_log", "step_tracks", "telemetry_tracks", "timeline_rows"),
             "trace_quote",
         )

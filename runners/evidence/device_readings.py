@@ -5,6 +5,7 @@ library is loaded only where a driver is: nothing of it is needed on a machine w
 """
 
 import importlib
+import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -16,7 +17,8 @@ from runners.protocol import tables
 Row = tables.TelemetryRow
 SUBJECT = "nvml:"
 _DRIVER = Path("/proc/driver/nvidia/version")
-_PER_MILLI = 1e-3
+_LIBRARY = "pynvml"  # of the distribution nvidia-ml-py
+_MILLI = 1000
 
 
 class DeviceFacts(TypedDict):
@@ -55,15 +57,19 @@ def problem() -> str | None:
     """Why NVML cannot be asked here; None if it can."""
     if not _DRIVER.exists():
         return "no NVIDIA driver on this machine (NVML absent)"
-    return None if _loaded() is not None else "an NVIDIA driver is loaded and NVML does not answer"
+    if _loaded() is not None:
+        return None
+    if importlib.util.find_spec(_LIBRARY) is None:
+        return "an NVIDIA driver is loaded; its library for Python is not: pip install 'assay[nvml]'"
+    return "an NVIDIA driver is loaded and NVML does not answer"
 
 
 @cache
 def _loaded() -> Any | None:
     """NVML, initialised; None where there is no driver or it does not answer."""
-    if not _DRIVER.exists():
+    if not _DRIVER.exists() or importlib.util.find_spec(_LIBRARY) is None:
         return None
-    nvml = importlib.import_module("pynvml")
+    nvml = importlib.import_module(_LIBRARY)
     try:
         nvml.nvmlInit()
     except nvml.NVMLError:
@@ -91,8 +97,8 @@ def _questions(nvml: Any, handle: Any) -> tuple[tuple[str, str, Callable[[], Any
 
     return (
         # since the driver was loaded: a total, in mJ
-        ("energy_j", "J", lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) * _PER_MILLI),
-        ("power_w", "W", lambda: nvml.nvmlDeviceGetPowerUsage(handle) * _PER_MILLI),
+        ("energy_j", "J", lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / _MILLI),
+        ("power_w", "W", lambda: nvml.nvmlDeviceGetPowerUsage(handle) / _MILLI),
         ("sm_mhz", "MHz", lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
         ("memory_mhz", "MHz", lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM)),
         ("memory_used_bytes", "byte", lambda: nvml.nvmlDeviceGetMemoryInfo(handle).used),
@@ -112,7 +118,7 @@ def _facts(nvml: Any, handle: Any, index: int) -> DeviceFacts:
         name=_answer(nvml, lambda: str(nvml.nvmlDeviceGetName(handle))),
         uuid=_answer(nvml, lambda: str(nvml.nvmlDeviceGetUUID(handle))),
         memory_bytes=None if memory is None else int(memory),
-        power_limit_w=None if limit is None else limit * _PER_MILLI,
+        power_limit_w=None if limit is None else limit / _MILLI,
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.evidence import cgroup, metrics, processes, secrets, telemetry
+from runners.evidence import cgroup, processes, secrets, telemetry
 from runners.protocol import clocks, layout, tables
 from runners.protocol.segment_writer import SegmentWriter
 
@@ -119,6 +119,10 @@ class Sampler:
     def _scrape(self) -> None:
         target = self._target
         if target is not None:
+            from runners.evidence import (
+                metrics,
+            )  # with HTTP behind it, which most endpoints have no use for
+
             timeout_s = max(self._config.scrape_interval_s, 2.0)
             row, found = metrics.scrape(*target, timeout_s=timeout_s, redactor=self._redactor)
             if self._target is None:

@@ -16,6 +16,8 @@ _NAME = re.compile(
 )
 _GROUP_ROWS = 65_536
 _GROUP_BYTES = 16 * 2**20
+# Rows of which only the last of each key is kept are sorted by who reads them: by few of their groups.
+_KEYED_GROUP_ROWS = 8_192
 # A stretch that is sorted is written in smaller groups: a reader of one key needs few of them.
 _STRETCH_ROWS = 262_144
 _STRETCH_BYTES = 32 * 2**20
@@ -120,7 +122,7 @@ def to_parquet(
 ) -> Conversion:
     """Rewrite a stream's segments as one Parquet file (zstd), a row group at a time.
 
-    Memory holds one row group (64 Ki rows or 16 MiB) and, with ``latest_by``, one entry per key.
+    Memory holds one row group (64 Ki rows or 16 MiB); with ``latest_by`` a smaller one and an entry per key.
     ``grouped_by`` names a column whose equal values are brought together within stretches of 32 MiB; rows of
     one value keep their order, in the stretch and over all of them.
     ``latest_by`` names a key column of which only the last row is kept: the attempts stream holds a
@@ -131,6 +133,8 @@ def to_parquet(
     readings = [SegmentReading(segment=s) for s in segments]
     rows = 0
     is_whole = _group_is_full if grouped_by is None else _stretch_is_full
+    if latest_by is not None:
+        is_whole = _keyed_group_is_full
     with _writer(target, schema) as writer:
         pending: list[pa.RecordBatch] = []
         pending_rows = pending_bytes = position = 0
@@ -218,6 +222,10 @@ def _only_last(
 
 def _group_is_full(rows: int, size: int) -> bool:
     return rows >= _GROUP_ROWS or size >= _GROUP_BYTES
+
+
+def _keyed_group_is_full(rows: int, size: int) -> bool:
+    return rows >= _KEYED_GROUP_ROWS or size >= _SORTED_GROUP_BYTES
 
 
 def _stretch_is_full(rows: int, size: int) -> bool:

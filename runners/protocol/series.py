@@ -7,10 +7,10 @@ absent until its first event, which is 0.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from prometheus_client import Metric
-from prometheus_client.parser import text_string_to_metric_families
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 
 class Quantity(StrEnum):
@@ -88,14 +88,17 @@ def of_document(found: Mapping[str, Mapping[str, Any] | None]) -> dict[Quantity,
     }
 
 
-def _families(text: str, wanted: Sequence[Series]) -> list[Metric]:
+def _families(text: str, wanted: Sequence[Series]) -> "list[Metric]":
     """Only lines of these series are parsed: an engine prints hundreds."""
     names = tuple(series.name for series in wanted)
     own = [line for line in text.splitlines() if names and line.startswith(names)]
+    # Its package has an HTTP server in it: not for those who read a map alone.
+    from prometheus_client.parser import text_string_to_metric_families
+
     return list(text_string_to_metric_families("\n".join(own) + "\n"))
 
 
-def _values(families: Iterable[Metric], series: Series | None) -> dict[str, float]:
+def _values(families: "Iterable[Metric]", series: Series | None) -> dict[str, float]:
     found: dict[str, float] = {}
     if series is None:
         return found

@@ -5,7 +5,13 @@ import os
 
 import django
 
-ROLES = {"ada": "author", "ben": "reviewer", "eve": "reviewer", "max": "maintainer", "zoe": "viewer"}
+ROLES = {
+    "ada": "author",
+    "ben": "reviewer",
+    "eve": "reviewer",
+    "max": "maintainer",
+    "zoe": "viewer",
+}
 
 
 def main() -> None:

@@ -19,7 +19,8 @@ from tests.e2e.site import CHECKOUT, Site
 TARGET = CHECKOUT / "docs" / "screenshots"
 STUDY = "smollm2_torch"
 PAGES = {
-    "runs": "/",
+    "home": "/",
+    "runs": "/runs",
     "overview": "/runs/{run}",
     "identity": "/runs/{run}/identity",
     "timeline": "/runs/{run}/timeline",
@@ -34,7 +35,7 @@ PAGES = {
     "model": "/models/Qwen__Qwen3-Next-80B-A3B-Instruct?device=H200-SXM&batch=16",
     "fits": "/models/fits?context=8192&batch=4",
 }
-IN_EVERY_WAY = ("runs", "overview", "timeline", "ledgers")  # the others at 1440 px, light
+IN_EVERY_WAY = ("home", "runs", "overview", "timeline", "ledgers")  # the others at 1440 px, light
 HEIGHTS = {1440: 1100, 390: 1200}
 
 _FIND = """

@@ -13,29 +13,86 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 def test_runs_are_filtered_without_loading_the_page_anew(browse: Open, site: Site) -> None:
     window = browse()
-    page = window.open("/")
+    page = window.open("/runs")
     page.evaluate("window.sameDocument = true")
 
-    page.select_option("select[name=state]", "failed")
+    page.select_option("select[data-term=state]", "failed")
 
     expect(page.locator("#runs tbody tr")).to_have_count(1)
     assert page.evaluate("window.sameDocument")
-    assert page.url.endswith("/?state=failed")
+    expect(page.locator("#q")).to_have_value("state:failed")
+    assert page.url.endswith("/runs?q=state%3Afailed")
     page.go_back()
     expect(page.locator("#runs tbody tr")).to_have_count(9)
 
 
 def test_typing_filters_by_text(browse: Open, site: Site) -> None:
-    page = browse().open("/")
+    page = browse().open("/runs")
 
     page.fill("#q", "concurrency")
 
     expect(page.locator("#runs tbody tr")).to_have_count(3)
 
 
+def test_a_word_that_is_not_understood_is_named_while_the_rest_filters(
+    browse: Open, site: Site
+) -> None:
+    page = browse().open("/runs")
+
+    page.fill("#q", "state:sealed colour:red")
+
+    expect(page.get_by_role("alert")).to_contain_text("no field colour")
+    expect(page.locator("#runs tbody tr")).to_have_count(3)
+    expect(page.locator("select[data-term=state]")).to_have_value("sealed")
+
+
+def test_a_search_with_its_numbers_is_kept_and_opened_again(browse: Open, site: Site) -> None:
+    page = browse().open("/runs")
+    page.fill("#q", "tag:smoke")
+    page.get_by_text("Columns", exact=True).click()
+    page.get_by_label("Goodput").check()
+    expect(page.locator("#runs thead")).to_contain_text("Goodput")
+
+    page.get_by_label("Keep this search as").fill("the sweep")
+    page.get_by_role("button", name="Save view").click()
+
+    expect(page.get_by_role("link", name="the sweep")).to_have_attribute("aria-current", "true")
+    page.goto(site.url + "/runs")
+    page.get_by_role("link", name="the sweep").click()
+    expect(page.locator("#q")).to_have_value("tag:smoke")
+    expect(page.locator("#runs thead")).to_contain_text("Goodput")
+    page.goto(site.url + "/views")
+    page.get_by_role("button", name="Delete the view the sweep").click()
+    expect(page.get_by_text("No view yet")).to_be_visible()
+
+
+def test_runs_that_were_chosen_stay_chosen_and_are_compared(browse: Open, site: Site) -> None:
+    page = browse().open("/runs")
+    compare = page.get_by_role("button", name="Compare")
+    page.get_by_label("Choose smollm2_concurrency #0").check()
+    expect(compare).to_be_disabled()
+    page.fill("#q", "study:smollm2_concurrency")  # the table is replaced
+    expect(page.locator("#runs tbody tr")).to_have_count(3)
+
+    expect(page.get_by_label("Choose smollm2_concurrency #0")).to_be_checked()
+    page.get_by_label("Choose smollm2_concurrency #1").check()
+    compare.click()
+
+    page.wait_for_url(re.compile(r"/compare\?run=[0-9a-f-]+&run=[0-9a-f-]+$"))
+
+
+def test_the_first_page_follows_what_goes(browse: Open, site: Site) -> None:
+    page = browse().open("/")
+
+    for name in ("Now", "Ended lately", "What weakens them"):
+        expect(page.get_by_role("heading", name=name)).to_be_visible()
+    page.get_by_role("link", name="smollm2_torch #0").click()
+    page.wait_for_url(re.compile("/runs/"))
+
+
 def test_the_first_screen_of_a_run_holds_its_three_answers(browse: Open, site: Site) -> None:
     window = browse()
-    page = window.open("/")
+    page = window.open("/runs")
 
     page.get_by_role("link", name="smollm2_concurrency #1").click()
 
@@ -167,7 +224,7 @@ def test_the_content_is_one_key_away(browse: Open, site: Site) -> None:
 
 
 def test_chosen_columns_stay_chosen(browse: Open, site: Site) -> None:
-    page = browse().open("/")
+    page = browse().open("/runs")
     page.get_by_text("Columns", exact=True).click()
 
     page.get_by_label("Engine and device").uncheck()

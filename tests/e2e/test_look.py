@@ -10,13 +10,19 @@ from tests.e2e.site import Site
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 PAGES = {
-    "runs": "/",
+    "home": "/",
+    "runs": "/runs",
+    "runs searched": "/runs?q=tag:smoke+colour:red&columns=ttft.p50,ttft.p99,goodput",
+    "saved views": "/views",
     "overview": "/runs/{run}",
     "identity": "/runs/{run}/identity",
     "timeline": "/runs/{run}/timeline",
     "ledgers": "/runs/{run}/ledgers",
+    "ledgers at an instant": "/runs/{run}/ledgers?at=9.5",
+    "timeline, closer": "/runs/{run}/timeline?domain=0&from=8&to=10",
     "latency": "/runs/{run}/latency",
     "residuals": "/runs/{run}/residuals",
+    "diagnosis": "/runs/{run}/diagnosis",
     "evidence": "/runs/{run}/evidence",
     "files": "/runs/{run}/files",
     "log": "/runs/{run}/log",
@@ -26,6 +32,8 @@ PAGES = {
     "queued": "/runs/{queued}",
     "lost": "/runs/{lost}",
     "refused": "/runs/{refused}",
+    "compare": "/compare?run={run}&run={another}&fields=all&metrics=all",
+    "compare nothing yet": "/compare",
     "studies": "/studies",
     "study": "/studies/{study}",
     "artifacts": "/artifacts",
@@ -37,6 +45,12 @@ PAGES = {
     "engine": "/engines/vllm",
     "engine versions": "/engines/sglang/0.5.22..0.5.23",
     "rules": "/rules",
+    "launch": "/launch",
+    "launch, refused": "/launch?study=smollm2_smoke&v.load.concurrency=many",
+    "cancel": "/runs/{queued}/cancel",
+    "run again": "/runs/{run}/repeat",
+    "cancel a study": "/studies/{study}/cancel",
+    "notifications": "/account/notifications",
     "sign in": "/login/",
 }
 PAGE_BYTES = 200_000  # all that a page loads, as it comes over the wire, the chart library apart

@@ -95,7 +95,7 @@ def test_a_flag_that_the_installed_version_does_not_take_is_refused(
     run = home.assay_run(STUDY, "engine=odd", "--studies", str(tmp_path), timeout_s=120)
 
     finding = refused(run)
-    assert (run.exit_code, finding["field"]) == (2, f"engine.settings.flags.{flag}")
+    assert (run.exit_code, finding["field"]) == (2, f"engine.settings.flags.--{flag}")
     assert nearest in finding["remedy"]
 
 

@@ -13,7 +13,9 @@ from experiments.schema.workload import CallType
 def by_call_type(attempts: Sequence[Attempt]) -> dict[CallType, Sequence[Attempt]]:
     """The attempts of each type, in order of first appearance."""
     kinds = values(attempts, "call_type")
-    return {kind: only(attempts, where(attempts, "call_type", partial(is_, kind))) for kind in kinds}
+    return {
+        kind: only(attempts, where(attempts, "call_type", partial(is_, kind))) for kind in kinds
+    }
 
 
 def one_call_type(attempts: Sequence[Attempt], *, field: str) -> CallType:

@@ -101,9 +101,7 @@ class Texts:
         self._missing += other._missing
         self._ends.frombytes(ends.tobytes())
 
-    def padded(
-        self, places: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
+    def padded(self, places: NDArray[np.int64]) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
         """The texts at these places to be compared, as bytes of one length, and which are there.
 
         Each ends with a byte of 1, so that none is told from another by the padding.

@@ -52,9 +52,7 @@ def reconcile(
             f"unexplained: {planned - offered} request(s) seen that were not offered"
         )
     if first_tries > requests:
-        differences.append(
-            f"unexplained: {first_tries - requests} request(s) seen only as retries"
-        )
+        differences.append(f"unexplained: {first_tries - requests} request(s) seen only as retries")
     if len(attempts) > created:
         differences.append(
             f"offered exceeds created by {len(attempts) - created}: scheduled, then nothing recorded"

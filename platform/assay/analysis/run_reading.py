@@ -13,6 +13,7 @@ from assay.analysis.counters.documents import CounterReading
 from assay.analysis.definition import DEFINITION_VERSION
 from assay.analysis.dependencies import DependencyAccount
 from assay.analysis.documents import LEDGERS, Aggregate, LedgerRow, RunReading
+from assay.analysis.energy.figures import Metering, with_energy
 from assay.analysis.figures import Figures
 from assay.analysis.gaps import merged, observation_gaps
 from assay.analysis.grade import grade, grade_document
@@ -36,7 +37,6 @@ from assay.analysis.reconciliation import reconcile
 from assay.analysis.rejections import rejections
 from assay.analysis.residual.state_columns import StateColumns
 from assay.analysis.resources.documents import ResourceReading
-from assay.analysis.resources.energy_figures import Metering, with_energy
 from assay.analysis.retries import observed_retries, retries_document
 from assay.analysis.server_record import ServerRecord, ServerSummary
 from assay.analysis.shelf import Shelf

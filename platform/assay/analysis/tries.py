@@ -25,7 +25,7 @@ class Tries:
     @property
     def last(self) -> Places:
         """The place in the order at which each request ends."""
-        return np.append(self.first[1:], len(self.order)) - 1
+        return np.append(self.first[1:], len(self.order))[: len(self.first)] - 1
 
 
 def request_codes(attempts: Sequence[Attempt]) -> Places:

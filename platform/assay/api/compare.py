@@ -1,11 +1,10 @@
 """Two to eight runs compared: who they are, over what, and, where allowed, by how much they differ."""
 
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest
 from ninja import Query, Router
-from pydantic import Field
 
 from assay.analysis.comparability.comparison import compare_runs
 from assay.analysis.comparability.document import comparison_document
@@ -16,12 +15,12 @@ from assay.ledger.comparing import records
 from assay.ledger.visibility import visible_runs
 
 router = Router(tags=["compare"])
-Runs = Annotated[list[UUID], Field(min_length=1, max_length=32)]
+RUNS = Query(..., min_length=1, max_length=32)
 
 
 @router.get("/compare", response=answers(dict[str, Any]), throttle=PerMinute("compare", 60))
-def compare(request: HttpRequest, run: Query[Runs]) -> dict[str, Any]:
-    """What ``assay compare --json`` prints; the first ``run`` is the reference. A refusal is an answer too."""
+def compare(request: HttpRequest, run: list[UUID] = RUNS) -> dict[str, Any]:
+    """What ``assay compare --json`` prints; the first ``run`` is the reference. A refusal is an answer."""
     own = {
         r.id: r for r in visible_runs(access_of(request)).filter(id__in=run).select_related("study")
     }

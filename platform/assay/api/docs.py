@@ -75,7 +75,7 @@ def _operation(path: str, method: str, said: dict[str, Any], schema: Any) -> Ope
         anchor=said["operationId"],
         method=method.upper(),
         path=path,
-        description=said.get("description", ""),
+        description=said.get("description", "").replace("``", ""),
         parameters=parameters,
         body=_fields(said.get("requestBody", {}), schema),
         status=status,

@@ -29,8 +29,13 @@ class _Door(AuthBase):
     def admit(self, request: HttpRequest, access: Access) -> Access:
         """Raises Http404 for what may not be seen, PermissionDenied for what may not be done."""
         by_method = Action.view if request.method in SAFE_METHODS else Action.write
+        action = self.action or by_method
         named = request.resolver_match.kwargs if request.resolver_match else {}
-        guard(access, self.action or by_method, named)
+        guard(access, action, named)
+        if action is not Action.view and not access.anywhere(action):
+            raise PermissionDenied(
+                action.value
+            )  # what names nothing still takes the right somewhere
         request.access = access  # type: ignore[attr-defined]
         return access
 
@@ -54,6 +59,17 @@ class Token(_Door):
         return self.admit(request, Access(user=token.user, scopes=scopes_of(token)))
 
 
+class NoToken(Token):
+    """A token is known, and not let in: what may be done by whoever is signed in themselves."""
+
+    def __init__(self, action: Action | None = None) -> None:
+        super().__init__(action)
+        del self.openapi_security_schema
+
+    def admit(self, request: HttpRequest, access: Access) -> Access:
+        raise PermissionDenied("a session of the pages")
+
+
 class Session(_Door):
     """The cookie of the pages; what changes something needs their CSRF token as well."""
 
@@ -72,6 +88,11 @@ class Session(_Door):
 def may(action: Action) -> list[AuthBase]:
     """The doors of an operation that takes more than its method says."""
     return [Token(action), Session(action)]
+
+
+def in_person(action: Action) -> list[AuthBase]:
+    """The doors of an operation that no token can do."""
+    return [NoToken(action), Session(action)]
 
 
 def scopes_of(token: ApiToken) -> frozenset[Action]:

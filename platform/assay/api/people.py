@@ -8,8 +8,8 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from assay.accounts import tokens
-from assay.accounts.models import Action
-from assay.api.doors import access_of
+from assay.accounts.models import Action, ApiToken
+from assay.api.doors import access_of, in_person, may
 from assay.api.errors import answers
 from assay.api.paging import Paged, Paging, part_of, place
 from assay.api.texts import Words
@@ -88,20 +88,21 @@ def list_tokens(request: HttpRequest, paging: Query[Paging]) -> dict[str, Any]:
     return {"tokens": rows, **place(paging, part.total)}
 
 
-@router.post("/tokens", response=answers(IssuedToken, status=201))
+@router.post("/tokens", response=answers(IssuedToken, status=201), auth=in_person(Action.view))
 def new_token(request: HttpRequest, wanted: WantedToken) -> Status[Any]:
     """Only for whoever is signed in to the pages: a token that leaked must not be able to renew itself."""
-    if getattr(request, "token", None) is not None:
-        raise PermissionDenied("a session: tokens make no tokens")
     issued = tokens.new_token(
         _user(request), name=wanted.name, scopes=wanted.scopes, days=wanted.days
     )
     return Status(201, {**tokens.token_object(issued.token), "secret": issued.secret})
 
 
-@router.delete("/tokens/{int:token_id}", response=answers(None, status=204))
+@router.delete("/tokens/{int:token_id}", response=answers(None, status=204), auth=may(Action.view))
 def revoke_token(request: HttpRequest, token_id: int) -> Status[Any]:
-    """One's own; from then on it stands for nobody."""
+    """One's own; from then on it stands for nobody. A token ends itself and no other."""
+    own: ApiToken | None = getattr(request, "token", None)
+    if own is not None and own.pk != token_id:
+        raise PermissionDenied("a session of the pages")
     if not tokens.revoke(_user(request), token_id):
         raise Http404
     return Status(204, None)

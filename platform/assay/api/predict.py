@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from ninja import Router, Schema
 from pydantic import Field
 
+from assay.accounts.models import Action
 from assay.analysis.devices.device_roofs import THIS_HOST, measured_roofs, rated_roofs
 from assay.analysis.perfmodel.answer.asked import Asked
 from assay.analysis.perfmodel.parallel.layout import Layout
@@ -18,6 +19,7 @@ from assay.analysis.perfmodel.report import predict
 from assay.analysis.perfmodel.roofs import DeviceRoofs
 from assay.analysis.perfmodel.structure import Structure
 from assay.analysis.perfmodel.weights import weight_bytes
+from assay.api.doors import may
 from assay.api.errors import answers
 from assay.api.texts import Words
 from assay.api.throttle import PerMinute
@@ -72,7 +74,12 @@ def list_models(request: HttpRequest) -> dict[str, Any]:
     return {"models": [{"model": m.slug, "name": m.name, "source": m.source} for m in found]}
 
 
-@router.post("/predict", response=answers(dict[str, Any]), throttle=PerMinute("predict", 60))
+@router.post(
+    "/predict",
+    response=answers(dict[str, Any]),
+    auth=may(Action.view),
+    throttle=PerMinute("predict", 60),
+)
 def predict_model(request: HttpRequest, wanted: WantedPrediction) -> dict[str, Any]:
     """What ``assay predict --json`` prints. Nothing is registered: a run's are made before it."""
     config, companion = _configuration(wanted)

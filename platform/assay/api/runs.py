@@ -82,6 +82,7 @@ class RunObject(Schema):
     bundle_digest: str | None
     spec_digest: str
     definition_version: str | None
+    grade: dict[str, Any] | None
     ledgers: dict[str, dict[str, int]]
     aggregates: list[dict[str, Any]]
     residuals: list[dict[str, Any]]

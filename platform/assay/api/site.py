@@ -5,7 +5,18 @@ from typing import Any
 from ninja import NinjaAPI
 from ninja.errors import ValidationError, ValidationErrorContext
 
-from assay.api import bundles, catalogue, compare, people, predict, readings, runs, studies, tables
+from assay.api import (
+    bundles,
+    catalogue,
+    compare,
+    people,
+    predict,
+    readings,
+    reviews,
+    runs,
+    studies,
+    tables,
+)
 from assay.api.doors import EVERYBODY_KNOWN
 from assay.api.errors import SHOWN, answer_errors
 from assay.api.middleware import VERSION
@@ -32,7 +43,7 @@ api = _Site(
     version=VERSION,
     description=(
         "Declared experiments on LLM inference: studies, runs, bundles, ledgers, numbers with a passport. "
-        "Absent values are null beside a reason. Every answer that is no success has the form of `Problem`."
+        "Absent values are null beside a reason. Every answer that is no success has the form of Problem."
     ),
     urls_namespace="api",
     docs_url=None,
@@ -48,3 +59,4 @@ api.add_router("", people.router)
 api.add_router("", catalogue.router)
 api.add_router("", predict.router)
 api.add_router("", compare.router)
+api.add_router("/reviews", reviews.router)

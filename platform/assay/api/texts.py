@@ -14,3 +14,13 @@ def _printable(text: str) -> str:
 
 Words = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
 Query = Annotated[str, Field(max_length=1000), AfterValidator(_printable)]
+
+
+def _storable(text: str) -> str:
+    """Lines are allowed; NUL and lone surrogates, which a database refuses, are not."""
+    if "\x00" in text or text != text.encode("utf-8", "ignore").decode():
+        raise ValueError("text without NUL and lone surrogates only")
+    return text
+
+
+Prose = Annotated[str, Field(max_length=20_000), AfterValidator(_storable)]

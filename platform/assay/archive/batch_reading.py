@@ -1,12 +1,10 @@
-"""Read batches of attempts, on as many processors as there are; the same batches give the same bytes.
+"""Read one batch of attempts: finished rows of the tables, and what the run's aggregates need.
 
-A worker process takes a batch with the server's records of its attempts, and gives back finished rows of the
-tables and what the run's aggregates need. Nothing of an attempt's text comes back.
+It takes the server's records of its attempts along, and may be read in a process of its own. Nothing of an
+attempt's text comes back.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -20,10 +18,6 @@ from assay.analysis.structures.reading import WorkloadReader
 from assay.archive.attempt_batches import Batch
 from assay.archive.captured_attempts import Capture, WireFiles, captured_attempts
 from assay.archive.derived_rows import batches_of
-
-# Of wire on disk, some 600,000 events. Below it an interpretation takes a few seconds, and to start
-# processes and hand over what they read would take one of CPU to save one.
-WORTH_WORKERS_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +66,3 @@ def read_batch(order: Order, files: WireFiles) -> BatchRead:
     return BatchRead(
         tables=batches_of(parts), gathered=gathered, observed=observed, workload=order.workload
     )
-
-
-@contextmanager
-def reading_map(wire_bytes: int, *, processors: int | None = None) -> Iterator[Map]:
-    """A ``map`` over orders that keeps their order, with worker processes where they pay.
-
-    Enter it before anything large is read: workers are forked from what is held then.
-    """
-    count = processors or len(os.sched_getaffinity(0))
-    if count < 2 or wire_bytes < WORTH_WORKERS_BYTES:
-        files = WireFiles()
-        yield lambda orders: (read_batch(order, files) for order in orders)
-        return
-    from assay.archive.workers import in_workers  # a small run starts none
-
-    with in_workers(count) as read:
-        yield read

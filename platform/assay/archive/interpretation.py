@@ -17,9 +17,9 @@ from pathlib import Path
 from assay.analysis.definition import DEFINITION_VERSION
 from assay.analysis.documents import RunReading
 from assay.analysis.errors import AnalysisError
-from assay.archive.batch_reading import reading_map
 from assay.archive.errors import ArchiveError
 from assay.archive.readers import Bundle
+from assay.archive.reading_map import reading_map
 from assay.archive.run_bundle import read_run
 from runners.protocol import layout, manifest
 

@@ -4,6 +4,7 @@ Their table is sorted once and put aside as an Arrow file without a name, so tha
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from runners.protocol import layout, tables
 from runners.protocol.events import Phase
 
 _ROWS = 256
+_AT_ONCE = 16 * _ROWS
+_HELD_GROUPS = 8
+_KEYS = ["attempt_id", "phase", "created_ns", "scheduled_ns", "bytes_received"]
 _SCHEMA = pa.schema(
     [*tables.ATTEMPTS, ("row", pa.int64()), ("unscheduled", pa.string())]  # ``row``: from 1
 )
@@ -28,14 +32,14 @@ class MeasuredAttempts:
     """``ids`` and ``sizes`` (bytes received) of all rows are held; ``rows`` reads the others."""
 
     def __init__(self, bundle: Path, *, aside: Path) -> None:
-        table = _sorted(bundle / layout.ATTEMPTS)
-        self.ids: pa.Array = table["attempt_id"].combine_chunks()
-        self.sizes: NDArray[np.int64] = pc.fill_null(table["bytes_received"], 0).to_numpy()
+        path = bundle / layout.ATTEMPTS
+        self.ids, self.sizes, order = _order(path)
         self._file = nameless(aside, self)
         pacing = Pacing(bundle)
         with pa.ipc.new_file(self._file, _SCHEMA) as writer:
-            for batch in table.to_batches(max_chunksize=_ROWS):
-                writer.write_batch(_with_reasons(batch, pacing))
+            for table in _in_order(path, order):
+                for batch in table.to_batches(max_chunksize=_ROWS):
+                    writer.write_batch(_with_reasons(batch, pacing))
         self._file.seek(0)
         self._reader = pa.ipc.open_file(self._file)
 
@@ -57,16 +61,42 @@ class MeasuredAttempts:
             yield from zip(names, segments, strict=True)
 
 
-def _sorted(path: Path) -> pa.Table:
+def _order(path: Path) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Ids and bytes received of the measured attempts, and their places in the bundle's table, in order."""
     if not path.is_file():
-        return _SCHEMA.empty_table().drop_columns(["unscheduled"])
-    table = pq.read_table(path)
-    table = table.append_column("row", pa.array(np.arange(1, table.num_rows + 1)))
+        return pa.array([], pa.string()), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    table = pq.read_table(path, columns=_KEYS)
+    table = table.append_column("place", pa.array(np.arange(table.num_rows)))
     table = table.filter(pc.equal(table["phase"], Phase.measure.value))
     made = [_or_null(table["created_ns"]), _or_null(table["scheduled_ns"]), pa.scalar(0)]
     keys = pa.table({"made": pc.coalesce(*made), "attempt_id": table["attempt_id"]})
     order = pc.sort_indices(keys, [("made", "ascending"), ("attempt_id", "ascending")])
-    return table.take(order).combine_chunks()
+    table = table.take(order).combine_chunks()
+    sizes = pc.fill_null(table["bytes_received"], 0).to_numpy()
+    return table["attempt_id"].combine_chunks(), sizes, table["place"].to_numpy()
+
+
+def _in_order(path: Path, order: NDArray[np.int64]) -> Iterator[pa.Table]:
+    """The rows at these places of the bundle's table, each with its number there, some at a time.
+
+    The table holds them about as they ended, so that neighbours in order lie in few of its row groups.
+    """
+    if not len(order):
+        return
+    with pq.ParquetFile(path) as file:
+        sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
+        starts = np.cumsum([0, *sizes])
+        read = lru_cache(maxsize=_HELD_GROUPS)(file.read_row_group)
+        for first in range(0, len(order), _AT_ONCE):
+            places = order[first : first + _AT_ONCE]
+            groups = np.searchsorted(starts, places, side="right") - 1
+            found, at = [], []
+            for group in np.unique(groups).tolist():
+                own = np.flatnonzero(groups == group)
+                found.append(read(group).take(pa.array(places[own] - starts[group])))
+                at.append(own)
+            table = pa.concat_tables(found).take(pa.array(np.argsort(np.concatenate(at))))
+            yield table.append_column("row", pa.array(places + 1)).combine_chunks()
 
 
 def _or_null(times: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from assay.analysis.resources.energy import METRICS, Meter
-from assay.analysis.resources.energy_figures import Metering
+from assay.analysis.energy.drawn import METRICS, Meter
+from assay.analysis.energy.figures import Metering
 from assay.analysis.resources.readings import Reading
 from assay.archive.readers import Bundle
 from experiments.schema.engine import EnvironmentKind

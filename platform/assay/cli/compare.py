@@ -1,11 +1,12 @@
 """``assay compare A B [C..]``: who the runs are, over what, and, where allowed, by how much they differ."""
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from assay.cli.database import open_or_complain
 from assay.cli.exits import DONE, FAILED, REFUSED, complain, print_json, refuse
+from experiments.errors import Finding
 
 if TYPE_CHECKING:
     from assay.ledger.models import Run
@@ -33,7 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     from assay.analysis.comparability.comparison import compare_runs
     from assay.analysis.comparability.document import comparison_document
     from assay.analysis.errors import BadRecord
-    from assay.cli.compare_report import EVERYTHING, HEADLINES, print_comparison
     from assay.cli.lookup import AmbiguousRun
     from assay.ledger.comparing import records
 
@@ -44,12 +44,19 @@ def run(arguments: argparse.Namespace) -> int:
         return REFUSED
     except BadRecord as error:
         return refuse([error.finding], as_json=arguments.json)
+    return print_compared(comparison_document(found), arguments)
+
+
+def print_compared(found: Mapping[str, Any], arguments: argparse.Namespace) -> int:
+    """A comparison's document as JSON or in words, wherever it comes from, and the exit code."""
+    from assay.cli.compare_report import EVERYTHING, HEADLINES, print_comparison
+
     if arguments.json:
-        print_json(comparison_document(found))
+        print_json(found)
     else:
         print_comparison(found, EVERYTHING if arguments.all else HEADLINES)
-    if found.refusals:
-        complain(*(str(finding) for finding in found.refusals))
+    if found["refusals"]:
+        complain(*(str(Finding(**refusal)) for refusal in found["refusals"]))
         return FAILED
     return DONE
 

@@ -83,12 +83,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace, access: "Access") -> int:
     from assay.review.documents import listed
-    from assay.review.queries import reviews_waiting, visible_reviews, with_shown_state
+    from assay.review.queries import (
+        in_shown_state,
+        reviews_waiting,
+        visible_reviews,
+        with_shown_state,
+    )
 
     waiting = {w.review.pk: w.awaited for w in reviews_waiting(access)}
     reviews = with_shown_state(visible_reviews(access)).select_related("author")
     if arguments.state:
-        reviews = reviews.filter(shown_state=arguments.state)
+        reviews = in_shown_state(reviews, arguments.state)
     rows = [listed(r, awaited=waiting.get(r.pk)) for r in reviews.order_by("-created_at")]
     rows.sort(key=lambda row: row["awaited"] is None)
     if arguments.json:

@@ -27,7 +27,7 @@ HELP = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.load import add_target
+    from assay.cli.load_declared import add_target
 
     parser.add_argument(
         "words",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assay.analysis.capacity_search import Over
 from assay.cli import declaration
-from assay.cli.load import client_limits
+from assay.cli.load_found import client_limits
 from assay.cli.search_probe import Probed, Prober, Stopped, interrupted, probe_of
 from assay.cli.search_words import Words
 from experiments.errors import Finding, Refusal

@@ -3,7 +3,9 @@
 import argparse
 
 from assay.analysis.capacity_search import Over
-from assay.cli.load import carry_out, client_limits, declared, policy_for
+from assay.cli.load import carry_out
+from assay.cli.load_declared import declared, policy_for
+from assay.cli.load_found import client_limits
 from assay.cli.search_probe import Probed, Prober, interrupted, probe_of
 from assay.cli.search_words import Words
 from experiments.errors import Finding, Refusal

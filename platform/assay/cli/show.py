@@ -57,7 +57,7 @@ def print_object(found: Mapping[str, Any], arguments: argparse.Namespace) -> Non
 
 def _show_folder(folder: Path, arguments: argparse.Namespace) -> int:
     """What the client saw, where no ledger knows the run."""
-    from assay.cli.load import print_found, result
+    from assay.cli.load_found import print_found, result
 
     found = result(looked_at(folder), spec_of(folder))
     if arguments.json:

@@ -1,6 +1,5 @@
 """Tell whoever asked that a run has ended: after its end is committed, and never in its way."""
 
-from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -12,7 +11,7 @@ from assay.notifications.services import notify
 
 def run_ended(run_id: UUID) -> None:
     """Queue the messages once the running transaction is through; an error of theirs changes nothing."""
-    transaction.on_commit(partial(_tell, run_id), robust=True)
+    transaction.on_commit(lambda: _tell(run_id), robust=True)
 
 
 def _tell(run_id: UUID) -> None:

@@ -22,45 +22,57 @@ _COLUMNS = ("ledger", "subject", "state", "from_ns", "to_ns", "clock_domain", "e
 def attempts_at(
     folder: Path, at_ns: int, clock_domain: str, uncalibrated: frozenset[str]
 ) -> pl.DataFrame:
-    """All columns that ledgers are filtered by, with each ledger's state at the instant beside them."""
-    rows = pl.scan_parquet(folder / LEDGER_ROWS).select(_COLUMNS)
-    found = pl.scan_parquet(folder / ATTEMPTS)
+    """Every attempt in its order, with each ledger's state at the instant and its ghost load's ends."""
+    path = folder / LEDGER_ROWS
+    placed = _placed(folder, path.stat().st_mtime_ns)
+    ends = ["attempt_id", "ghost", "ghost_from_ns", "ghost_to_ns"]
+    found = pl.scan_parquet(folder / ATTEMPTS).select(ends).with_row_index("place").collect()
     for ledger in LEDGERS:
-        own = rows.filter(pl.col("ledger") == ledger)
-        states = _states(own, at_ns, clock_domain, uncalibrated).rename({"state": ledger + NOW})
-        key = "task_id" if ledger == "task" else "attempt_id"
+        states = _states(placed[ledger], at_ns, clock_domain, uncalibrated)
         found = found.join(
-            states, left_on=key, right_on="subject", how="left", maintain_order="left"
+            states.rename({"state": ledger + NOW}), on="place", how="left", maintain_order="left"
         )
-    wanted = [
-        "attempt_id",
-        "ghost",
-        "ghost_from_ns",
-        "ghost_to_ns",
-        *(f"{ledger}{NOW}" for ledger in LEDGERS),
-    ]
-    return found.select(wanted).collect()
+    return found.drop("place").with_columns(pl.col(f"{n}{NOW}").cast(pl.String) for n in LEDGERS)
+
+
+@lru_cache(maxsize=2)
+def _placed(folder: Path, _modified_ns: int) -> dict[str, pl.DataFrame]:
+    """Each ledger's rows in their order, with the number of the attempt that each is about."""
+    rows = pl.scan_parquet(folder / LEDGER_ROWS).select(_COLUMNS)
+    attempts = pl.scan_parquet(folder / ATTEMPTS).with_row_index("place")
+    found = {}
+    for ledger in LEDGERS:
+        key = "task_id" if ledger == "task" else "attempt_id"
+        places = attempts.select("place", pl.col(key).alias("subject"))
+        own = rows.filter(pl.col("ledger") == ledger).join(
+            places, on="subject", how="inner", maintain_order="left"
+        )
+        found[ledger] = (
+            own.drop("ledger", "subject")
+            .with_columns(pl.col("state", "clock_domain").cast(pl.Categorical))
+            .collect()
+        )
+    return found
 
 
 def _states(
-    rows: pl.LazyFrame, at_ns: int, clock_domain: str, uncalibrated: Collection[str]
-) -> pl.LazyFrame:
-    """One row a subject: the state that holds, or ``UNCLEAR``."""
+    rows: pl.DataFrame, at_ns: int, clock_domain: str, uncalibrated: Collection[str]
+) -> pl.DataFrame:
+    """One row an attempt: the state that holds, or ``UNCLEAR``."""
     since, dated = at_ns - pl.col("from_ns"), pl.col("from_ns").is_not_null()
     error = pl.when(pl.col("clock_domain") == clock_domain).then(0).otherwise(pl.col("error_ns"))
-    open_ = dated & (
-        pl.col("clock_domain").is_in(list(uncalibrated))
-        | ((error > 0) & (since - error < 0) & (since + error >= 0))
-    )
+    loose = pl.col("clock_domain").cast(pl.String).is_in(list(uncalibrated))
+    near = (error > 0) & (since - error < 0) & (since + error >= 0)
+    open_ = dated & (loose | near)
     holds = (pl.col("from_ns").is_null() | (since >= 0)) & (
         pl.col("to_ns").is_null() | (pl.col("to_ns") > at_ns)
     )
     seen = rows.filter(open_ | holds).select(
-        "subject", pl.when(open_).then(pl.lit(UNCLEAR)).otherwise("state").alias("state")
+        "place", pl.col("state").cast(pl.String), open_.alias("open")
     )
-    unclear = seen.filter(pl.col("state") == UNCLEAR).unique("subject")
-    known = seen.unique("subject", keep="last", maintain_order=True)
-    return pl.concat([unclear, known.join(unclear, on="subject", how="anti")])
+    unclear = seen.filter("open").select("place", pl.lit(UNCLEAR).alias("state")).unique("place")
+    known = seen.select("place", "state").unique("place", keep="last", maintain_order=True)
+    return pl.concat([unclear, known.join(unclear, on="place", how="anti")])
 
 
 def next_changes(folder: Path, at_ns: int) -> tuple[int | None, int | None]:

@@ -71,8 +71,8 @@ class GuardObjects:
     def process_view(
         self, request: HttpRequest, view: Any, _args: object, named: dict[str, Any]
     ) -> None:
-        if not request.user.is_authenticated:
-            return  # an open page, or the API, which asks by itself
+        if request.path.startswith(API) or not request.user.is_authenticated:
+            return  # the API, which asks by itself, or an open page
         guard(request_access(request), wanted_action(request, view), named)
 
 

@@ -9,7 +9,7 @@ from assay.accounts.access import Access
 from assay.accounts.models import Action
 from assay.ledger.models import Run, Study
 from assay.review.models import Note, Tag
-from assay.review.rights import must
+from assay.review.rights import must, project_of
 from experiments.errors import refuse
 
 LONGEST_NOTE = 5_000
@@ -53,7 +53,7 @@ def untag(access: Access, about: Run | Study, name: str) -> None:
 
 
 def _project(about: Run | Study) -> UUID:
-    return about.study.project_id if isinstance(about, Run) else about.project_id
+    return project_of(about.study if isinstance(about, Run) else about)
 
 
 def _about(about: Run | Study) -> dict[str, Run | Study]:

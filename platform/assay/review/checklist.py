@@ -84,4 +84,8 @@ def _evidence(seen: Sequence[tuple[str, Seen | None]]) -> tuple[str, ...]:
             by_text.setdefault(found.evidence, []).append(name)
     if len(seen) == 1:
         return tuple(by_text)
-    return tuple(f"{', '.join(names)}: {text}" for text, names in by_text.items())
+    return tuple(f"{_whose(names, of=len(seen))}: {text}" for text, names in by_text.items())
+
+
+def _whose(names: Sequence[str], *, of: int) -> str:
+    return f"all {of} runs" if len(names) == of else ", ".join(names)

@@ -11,7 +11,7 @@ from assay.ledger.models import Run
 from assay.review.anchors import Anchor, AnchorKind
 from assay.review.models import Comment, CommentKind, Review, Thread
 from assay.review.places import must_exist
-from assay.review.rights import must
+from assay.review.rights import must, project_of
 from experiments.errors import refuse
 
 LONGEST = 20_000
@@ -20,7 +20,7 @@ LONGEST = 20_000
 @transaction.atomic
 def start_thread(access: Access, run: Run, anchor: Anchor, text: str) -> Thread:
     """A thread about one place of a run, with its first words."""
-    user = must(access, Action.write, run.study.project_id)
+    user = must(access, Action.write, project_of(run.study))
     words = _words(text)
     must_exist(run, anchor)
     thread = Thread.objects.create(
@@ -44,7 +44,7 @@ def start_thread_on_statement(access: Access, review: Review, text: str) -> Thre
 @transaction.atomic
 def say(access: Access, thread_id: UUID, text: str) -> Comment:
     thread = _thread(thread_id)
-    user = must(access, Action.write, project_of(thread))
+    user = must(access, Action.write, project_of_thread(thread))
     return Comment.objects.create(thread=thread, by=user, text=_words(text))
 
 
@@ -52,7 +52,7 @@ def say(access: Access, thread_id: UUID, text: str) -> Comment:
 def edit(access: Access, thread_id: UUID, comment_id: int, text: str) -> Comment:
     """New words for one's own comment; the ones before stay."""
     thread = _thread(thread_id)
-    user = must(access, Action.write, project_of(thread))
+    user = must(access, Action.write, project_of_thread(thread))
     first = thread.comments.filter(id=comment_id, kind=CommentKind.say).first()
     if first is None or first.by_id != user.pk:
         raise refuse(
@@ -82,16 +82,16 @@ def is_resolved(comments: list[Comment]) -> bool:
     return bool(turns) and turns[-1] == CommentKind.resolve
 
 
-def project_of(thread: Thread) -> UUID:
+def project_of_thread(thread: Thread) -> UUID:
     if thread.run is not None:
-        return thread.run.study.project_id
+        return project_of(thread.run.study)
     assert thread.review is not None  # the database holds that it is one of the two
     return thread.review.project_id
 
 
 def _turn(access: Access, thread_id: UUID, kind: CommentKind, text: str) -> Comment:
     thread = _thread(thread_id)
-    user = must(access, Action.write, project_of(thread))
+    user = must(access, Action.write, project_of_thread(thread))
     resolved = is_resolved(list(thread.comments.order_by("pk")))
     if resolved is (kind == CommentKind.resolve):
         raise refuse(

@@ -89,10 +89,10 @@ def parsed(content: bytes, *, bundle_digest: str) -> History:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise _refused(str(error)[:200]) from error
-    error = next(jsonschema.Draft202012Validator(SCHEMA).iter_errors(document), None)
-    if error is not None:
-        where = "/".join(str(part) for part in error.absolute_path) or "document"
-        raise _refused(f"{where}: {error.message[:200]}")
+    wrong = next(jsonschema.Draft202012Validator(SCHEMA).iter_errors(document), None)
+    if wrong is not None:
+        where = "/".join(str(part) for part in wrong.absolute_path) or "document"
+        raise _refused(f"{where}: {wrong.message[:200]}")
     if document["bundle_digest"] != bundle_digest:
         raise _refused(f"a history of bundle {document['bundle_digest']}")
     return History(document=document, digest=hashlib.sha256(content).hexdigest())

@@ -57,6 +57,11 @@ def with_shown_state(reviews: QuerySet[Review]) -> QuerySet[Review]:
     )
 
 
+def in_shown_state(reviews: QuerySet[Review], state: str) -> QuerySet[Review]:
+    """Of reviews that carry their shown state."""
+    return reviews.filter(shown_state=state)  # type: ignore[misc]  # an annotation, not a field
+
+
 def states_of(run_ids: Iterable[UUID]) -> dict[UUID, RunReview]:
     """Run id -> its newest review, for those that have one. One query.
 

@@ -7,6 +7,7 @@ from django.core.exceptions import PermissionDenied
 
 from assay.accounts.access import ALLOWED, Access
 from assay.accounts.models import Action, Membership, Project, Role
+from assay.ledger.models import Study
 from assay.review.process import Step
 
 NEEDS: dict[Step, Action] = {
@@ -30,6 +31,11 @@ def must(access: Access, action: Action, project_id: UUID) -> User:
     if not access.may(action, project_id) or not isinstance(access.user, User):
         raise PermissionDenied(action.value)
     return access.user
+
+
+def project_of(study: Study) -> UUID:
+    assert study.project_id is not None  # the column is not null; its default makes the type say so
+    return study.project_id
 
 
 def possible_reviewers(project: Project) -> list[User]:

@@ -6,6 +6,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from assay.accounts.access import Access
+from assay.notifications.models import Event
+from assay.notifications.services import notify
 from assay.review.checklist import Answer
 from assay.review.models import (
     AuditEntry,
@@ -34,6 +36,7 @@ def give_verdict(access: Access, review_id: UUID, kind: VerdictKind, statement: 
         review=review, by=user, kind=kind.value, statement=statement.strip(), round=now.round
     )
     _moved(review, user, Step(kind.value), now, after, words=statement)
+    tell(Event.review_done, review, f"{user.get_username()}: {kind.value}")
     return verdict
 
 
@@ -83,6 +86,7 @@ def sign_off(access: Access, review_id: UUID, words: str) -> SignOff:
     document, digest = frozen(review, signed_by=user.get_username(), words=words.strip())
     made = SignOff.objects.create(review=review, by=user, document=document, digest=digest)
     _moved(review, user, Step.sign_off, now, after, words=words, about=digest)
+    tell(Event.review_done, review, f"signed off by {user.get_username()}")
     if review.supersedes is not None and review.supersedes.state == State.signed_off:
         supersede(review.supersedes, user, by_review=review)
     return made
@@ -183,6 +187,11 @@ def _moved(
         )
     review.state, review.round = after.state, after.round
     record(review, user, step, before=now.state, words=words, about=about)
+
+
+def tell(event: Event, review: Review, what: str) -> None:
+    """Queue a message for whoever asked for such; within the caller's transaction."""
+    notify(event, review.project_id, f"{review.title}: {what}", f"/reviews/{review.id}")
 
 
 def record(

@@ -14,12 +14,13 @@ from assay.archive.paths import Home
 from assay.ledger.ids import uuid7
 from assay.ledger.models import Bundle, Interpretation, Run
 from assay.ledger.visibility import visible_runs
+from assay.notifications.models import Event
 from assay.review.archive_facts import facts_of
 from assay.review.checklist import checklist
 from assay.review.models import ChecklistItem, Review, Subject
 from assay.review.process import State, Step
-from assay.review.rights import must
-from assay.review.steps import ask, record, supersede
+from assay.review.rights import must, project_of
+from assay.review.steps import ask, record, supersede, tell
 from experiments.errors import Finding, Refusal, refuse
 
 MOST_RUNS = 100
@@ -47,7 +48,7 @@ def submit(access: Access, submission: Submission) -> Review:
     """A review of sealed and interpreted runs of one project, with its checklist. Raises Refusal."""
     subjects = sealed_runs(access, submission.runs)
     _must_say_something(submission)
-    projects = {s.run.study.project_id for s in subjects}
+    projects = {project_of(s.run.study) for s in subjects}
     if len(projects) != 1:
         raise refuse(
             field="runs",
@@ -83,6 +84,7 @@ def submit(access: Access, submission: Submission) -> Review:
             for position, item in enumerate(asked)
         )
         record(review, user, Step.submit, words=review.statement)
+        tell(Event.review_asked, review, f"asked for by {user.get_username()}")
         for name in submission.reviewers:
             ask(access, review.id, name)
         if (

@@ -1,16 +1,16 @@
 """The ASGI application: routes, and how an answer is written while its tokens arrive."""
 
-import json
 import uuid
 from collections.abc import Awaitable, Callable
 from logging import Logger
 from typing import Any
 
-from runners.engines.torch import scoring_request, scoring_response, versions
+from runners.engines.torch import scoring_request, scoring_response
 from runners.engines.torch.api_request import CHAT, COMPLETIONS, ApiProblem, Asked, parse
-from runners.engines.torch.api_response import DONE, Answer, sse
+from runners.engines.torch.api_response import DONE, Answer
 from runners.engines.torch.artifact_text import ArtifactText
 from runners.engines.torch.calls import Output
+from runners.engines.torch.endings import Endings
 from runners.engines.torch.events import EventLog, now_ns
 from runners.engines.torch.exchange import (
     EVENT_STREAM,
@@ -22,7 +22,8 @@ from runners.engines.torch.exchange import (
     watch,
 )
 from runners.engines.torch.link import Expired, LoopLink, Lost
-from runners.engines.torch.metrics import CONTENT_TYPE, Metrics
+from runners.engines.torch.metrics import Metrics
+from runners.engines.torch.questions import Questions
 from runners.engines.torch.settings import ServerConfig
 from runners.engines.torch.text import TextStream
 from runners.protocol.events import EngineEvent
@@ -30,7 +31,6 @@ from runners.protocol.events import EngineEvent
 _GONE = object()
 _ID_LIMIT = 200
 TIME_LIMIT = "request_timeout"
-Handler = Callable[[Exchange], Awaitable[None]]
 
 
 class App:
@@ -47,8 +47,8 @@ class App:
         self._config = config
         self._text = text
         self._link = link
-        self._metrics = metrics
         self._log = log
+        self._endings = Endings(metrics)
         self._logger = logger
         self.stopping = False
         self._generating = {
@@ -62,15 +62,10 @@ class App:
             "/rerank": scoring_request.RERANK,
             "/v1/rerank": scoring_request.RERANK,
         }
-        self._routes: dict[tuple[str, str], Handler] = {
-            ("GET", "/health"): self._health,
-            ("GET", "/version"): self._version,
-            ("GET", "/metrics"): self._metrics_page,
-            ("GET", "/server_info"): self._server_info,
-            ("GET", "/v1/models"): self._models,
-            ("POST", "/start_profile"): lambda exchange: self._profile(exchange, "start"),
-            ("POST", "/stop_profile"): lambda exchange: self._profile(exchange, "stop"),
-        }
+        questions = Questions(
+            config=config, link=link, metrics=metrics, log=log, is_up=lambda: not self._is_ending
+        )
+        self._routes = questions.routes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -91,12 +86,12 @@ class App:
             else:
                 await self._unknown(exchange, method, path)
         except ApiProblem as problem:
-            await self._refuse(exchange, problem)
+            await self._endings.refuse(exchange, problem)
         except ClientGone:
-            self._note_gone(exchange)
+            self._endings.note_gone(exchange)
         except Exception as error:
             self._logger.exception("the front end failed on %s %s", method, path)
-            await self._break(exchange, f"front end: {error}")
+            await self._endings.break_off(exchange, f"front end: {error}")
 
     # Generation
 
@@ -143,12 +138,12 @@ class App:
         if item is _GONE:
             raise ClientGone
         if isinstance(item, Lost):
-            await self._break(exchange, item.reason)
+            await self._endings.break_off(exchange, item.reason)
             return False
         if isinstance(item, Expired):
             limit_s = self._config.settings.max_request_s
             reason = f"the request timed out at the engine's own max_request_s of {limit_s:g} s"
-            await self._break(exchange, reason, code=TIME_LIMIT)
+            await self._endings.break_off(exchange, reason, code=TIME_LIMIT)
             return False
         return True
 
@@ -167,7 +162,7 @@ class App:
             await exchange.write(DONE, more=False)
         else:
             await exchange.answer(200, answer.whole())
-        self._end(exchange, "completed", str(answer.finish_reason))
+        self._endings.end(exchange, "completed", str(answer.finish_reason))
 
     # Vectors and scores
 
@@ -187,7 +182,7 @@ class App:
                 model = self._config.model_name
                 reply = scoring_response.reply(asked, item.vectors, model=model)
                 await exchange.answer(200, reply)
-                self._end(exchange, "completed", "pooled")
+                self._endings.end(exchange, "completed", "pooled")
         except ClientGone:
             self._link.cancel(asked.call.request)
             raise
@@ -195,51 +190,12 @@ class App:
             watcher.cancel()
             self._link.close_inbox(asked.call.request)
 
-    async def _refuse(self, exchange: Exchange, problem: ApiProblem) -> None:
-        exchange.note(
-            EngineEvent.rejected,
-            now_ns(),
-            process="front",  # the loop never hears of it
-            status=problem.status,
-            reason=problem.code,
-            field=problem.field,
-        )
-        if exchange.gone_ns is None:
-            await exchange.answer(problem.status, problem.body())
-        self._end(exchange, "rejected", "rejected")
-
-    async def _break(self, exchange: Exchange, reason: str, *, code: str = "engine_failed") -> None:
-        """Answer with an error: as an event where the stream has begun, else as a 500."""
-        problem = ApiProblem(reason, status=500, code=code)
-        if exchange.gone_ns is not None:
-            self._note_gone(exchange)
-            return
-        if exchange.status is None:
-            await exchange.answer(500, problem.body())
-        else:
-            await exchange.write(sse(problem.body()), more=False)
-        self._end(exchange, "failed", "failed")
-
-    def _end(self, exchange: Exchange, state: str, outcome: str) -> None:
-        if exchange.request is None:
-            return
-        exchange.note(
-            EngineEvent.front_finished,
-            now_ns(),
-            state=state,
-            status=exchange.status,
-            writes=exchange.written,
-        )
-        self._metrics.ended(outcome)
-
-    def _note_gone(self, exchange: Exchange) -> None:
-        seen_ns = exchange.gone_ns or now_ns()
-        exchange.note(EngineEvent.front_disconnected, seen_ns, writes=exchange.written)
-        if exchange.request is not None:
-            self._metrics.ended("cancelled")
+    @property
+    def _is_ending(self) -> bool:
+        return self.stopping or self._link.lost is not None
 
     def _check_state(self, exchange: Exchange) -> None:
-        if self.stopping or self._link.lost is not None:
+        if self._is_ending:
             raise ApiProblem("the engine is stopping", status=503, code="stopping")
         if not self._link.ready.is_set():
             raise ApiProblem("the model is still loading", status=503, code="loading")
@@ -249,66 +205,6 @@ class App:
                 status=409,
                 field="X-Request-Id",
                 code="duplicate_request",
-            )
-
-    # Everything else
-
-    async def _health(self, exchange: Exchange) -> None:
-        if self.stopping or self._link.lost is not None:
-            await exchange.answer(503, {"status": "stopping"})
-        elif not self._link.ready.is_set():
-            await exchange.answer(503, {"status": "loading"})
-        else:
-            await exchange.answer(200, {"status": "ready"})
-
-    async def _version(self, exchange: Exchange) -> None:
-        document: dict[str, Any] = {
-            "version": versions.public(versions.installed("torch") or "unknown"),
-            "engine": versions.NAME,
-            "build": versions.build_digest(),
-            **versions.recorded(),
-        }
-        await exchange.answer(200, document)
-
-    async def _metrics_page(self, exchange: Exchange) -> None:
-        await exchange.answer_bytes(200, CONTENT_TYPE, self._metrics.render())
-
-    async def _server_info(self, exchange: Exchange) -> None:
-        if self._link.info is None:
-            raise ApiProblem("the model is still loading", status=503, code="loading")
-        lost = {"event_lines_dropped_by_front": self._log.dropped}
-        await exchange.answer(200, self._link.info | lost)
-
-    async def _models(self, exchange: Exchange) -> None:
-        model = {
-            "id": self._config.model_name,
-            "object": "model",
-            "owned_by": versions.NAME,
-            "max_model_len": self._config.settings.longest_request,
-        }
-        await exchange.answer(200, {"object": "list", "data": [model]})
-
-    async def _profile(self, exchange: Exchange, action: str) -> None:
-        self._check_folder(await exchange.body())
-        self._check_state(exchange)
-        reply = await self._link.ask("profile", action=action)
-        if "problem" in reply:
-            raise ApiProblem(reply["problem"], status=409, code="profiler")
-        await exchange.answer(200, reply["result"])
-
-    def _check_folder(self, body: bytes) -> None:
-        """A trace goes into the bundle's folder: a client may name it, and cannot choose another."""
-        try:
-            document = json.loads(body or b"{}")
-        except (ValueError, RecursionError) as error:
-            raise ApiProblem(f"the body is not JSON: {error}", code="invalid_json") from error
-        folder = self._config.trace_folder
-        named = document.get("output_dir", folder) if isinstance(document, dict) else document
-        if named != folder:
-            raise ApiProblem(
-                f"output_dir: {json.dumps(named)} (allowed: {json.dumps(folder)}, or leave it out)",
-                field="output_dir",
-                code="invalid_value",
             )
 
     async def _unknown(self, exchange: Exchange, method: str, path: str) -> None:

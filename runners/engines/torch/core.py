@@ -5,44 +5,19 @@ Knows no socket and no tensor: the model and the event log are passed in.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from tokenizers import Tokenizer
 
 from runners.engines.torch.calls import Call, Output, PooledCall, Stats
+from runners.engines.torch.core_parts import Log, Model, StepResult, shares
+from runners.engines.torch.early_ends import EarlyEnds
 from runners.engines.torch.events import now_ns
 from runners.engines.torch.kv_blocks import BlockPool
 from runners.engines.torch.pooled_requests import OpenPooled, PooledOutput
-from runners.engines.torch.scheduler import Plan, Running, Scheduler, Segment, block_change
+from runners.engines.torch.scheduler import Plan, Running, Scheduler
 from runners.engines.torch.settings import EngineSettings
 from runners.engines.torch.text import StopWatch
 from runners.protocol.events import EngineEvent
-
-
-class Model(Protocol):
-    def run(self, segments: Sequence[Segment], pool: BlockPool) -> list[int]:
-        """Compute the segments and return the next token of each one that ``emits``, in order."""
-
-    def pooled(self, sequence: str) -> list[float]:
-        """The vector of a sequence whose last token was computed."""
-
-    def forget(self, request: str) -> None:
-        """Drop what is kept for a request between steps."""
-
-
-class Log(Protocol):
-    def append(
-        self, event: EngineEvent, t_ns: int, request: str | None = None, **value: object
-    ) -> None: ...
-
-    def flush(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepResult:
-    outputs: list[Output]
-    pooled: list[PooledOutput]
-    stats: Stats
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,8 +54,14 @@ class Core:
         self._eos = frozenset(eos_token_ids)
         self._stops = _Stops(tokenizer=tokenizer)
         self._pooled = OpenPooled()
-        self._limit_s = settings.max_request_s
         self._number = 0
+        self._early = EarlyEnds(
+            scheduler=self.scheduler,
+            pool=self.pool,
+            log=log,
+            drop_all=self._drop_all,
+            limit_s=settings.max_request_s,
+        )
 
     @property
     def idle(self) -> bool:
@@ -88,7 +69,7 @@ class Core:
 
     @property
     def requests(self) -> list[str]:
-        return list(self._by_request())
+        return list(self._early.by_request())
 
     def submit(self, call: Call, t_ns: int) -> None:
         self.scheduler.add(call, t_ns)
@@ -121,58 +102,15 @@ class Core:
 
     def cancel(self, request: str, *, asked_ns: int) -> bool:
         """Drop a request between two steps, in any phase. False if it had ended before."""
-        entries = self._by_request().get(request)
-        if entries is None:
-            return False
-        phase = self._phase(entries)
-        released = self._drop_all(request, entries)
-        now = now_ns()
-        self._log.append(
-            EngineEvent.cancelled,
-            now,
-            request,
-            tokens_out=entries[0].answered,
-            phase=phase,
-            reason="client disconnected",
-            asked_ns=asked_ns,
-        )
-        self._log_release(request, released, now)
-        return True
+        return self._early.cancel(request, asked_ns=asked_ns)
 
     def expire(self, t_ns: int) -> list[str]:
         """Between two steps, end each request that has been here for longer than ``max_request_s``."""
-        if self._limit_s is None:
-            return []
-        oldest_ns = t_ns - round(self._limit_s * 1e9)
-        found = self._by_request()
-        late = {name: e for name, e in found.items() if e[0].queued_ns < oldest_ns}
-        for request, entries in late.items():
-            phase = self._phase(entries)
-            released = self._drop_all(request, entries)
-            now = now_ns()
-            self._log.append(
-                EngineEvent.failed,
-                now,
-                request,
-                reason=f"time limit: max_request_s {self._limit_s:g}",
-                tokens_out=entries[0].answered,
-                phase=phase,
-            )
-            self._log_release(request, released, now)
-        if late:
-            self._log.flush()
-        return list(late)
+        return self._early.expire(t_ns)
 
     def fail_all(self, reason: str) -> None:
         """Record every unfinished request as failed; for the end of the process."""
-        for request, entries in self._by_request().items():
-            released = self._drop_all(request, entries)
-            now = now_ns()
-            self._log.append(
-                EngineEvent.failed, now, request, reason=reason, tokens_out=entries[0].answered
-            )
-            self._log_release(request, released, now)
-        self._log.flush()
+        self._early.fail_all(reason)
 
     def step(self) -> StepResult | None:
         """Run one iteration; None if there is nothing to do."""
@@ -191,19 +129,7 @@ class Core:
             segment.running.computed = context
             segment.running.reached = max(segment.running.reached, context)
         self._number += 1
-        self._log.append(
-            EngineEvent.iteration,
-            started,
-            number=self._number,
-            duration_ns=ended - started,
-            plan_ns=forward - started,
-            requests=shares(plan.segments),
-            running=len(self.scheduler.running),
-            waiting=len(self.scheduler.waiting),
-            held_by=plan.held_by,
-            kv_used=self.pool.used,
-            kv_total=self.pool.total,
-        )
+        self._log_iteration(plan, started, forward, ended)
         outputs = [
             self._take(s.running, token, ended) for s, token in zip(emitting, tokens, strict=True)
         ]
@@ -259,7 +185,7 @@ class Core:
                 tokens_out=entry.answered,
                 preemptions=entry.preemptions,
             )
-            self._log_release(entry.request, released, now_ns())
+            self._early.log_release(entry.request, released, now_ns())
         return Output(request=entry.request, token=token, text=text, finish=finish)
 
     def _take_pooled(self, entry: Running, t_ns: int) -> PooledOutput | None:
@@ -278,19 +204,8 @@ class Core:
                 sequences=len(output.vectors),
             )
             self._pooled.forget(request)
-        self._log_release(request, released, now_ns())
+        self._early.log_release(request, released, now_ns())
         return output
-
-    def _by_request(self) -> dict[str, list[Running]]:
-        """Request -> its sequences that are still here, running ones first."""
-        found: dict[str, list[Running]] = {}
-        for entry in (*self.scheduler.running, *self.scheduler.waiting):
-            found.setdefault(entry.subject, []).append(entry)
-        return found
-
-    def _phase(self, entries: Sequence[Running]) -> str:
-        first = entries[0]
-        return "queued" if self.scheduler.is_waiting(first) else first.phase
 
     def _drop_all(self, request: str, entries: Sequence[Running]) -> int:
         self._pooled.forget(request)
@@ -308,38 +223,24 @@ class Core:
         self._stops.watches.pop(entry.request, None)
         return self.scheduler.remove(entry)
 
+    def _log_iteration(self, plan: Plan, started: int, forward: int, ended: int) -> None:
+        self._log.append(
+            EngineEvent.iteration,
+            started,
+            number=self._number,
+            duration_ns=ended - started,
+            plan_ns=forward - started,
+            requests=shares(plan.segments),
+            running=len(self.scheduler.running),
+            waiting=len(self.scheduler.waiting),
+            held_by=plan.held_by,
+            kv_used=self.pool.used,
+            kv_total=self.pool.total,
+        )
+
     def _log_actions(self, plan: Plan, t_ns: int) -> None:
         for action in plan.actions:
             is_admission = action.event is EngineEvent.scheduled and not action.value["recompute"]
             if is_admission and not self._pooled.is_first_admission(action.request):
                 continue
             self._log.append(action.event, t_ns, action.request, **action.value)
-
-    def _log_release(self, request: str, blocks: int, t_ns: int) -> None:
-        if blocks:
-            change = block_change(self.pool, blocks, released=True)
-            self._log.append(EngineEvent.kv_released, t_ns, request, **change)
-
-
-def shares(segments: Sequence[Segment]) -> list[dict[str, object]]:
-    """What a step did for each request, the sequences of one request together."""
-    found: dict[str, dict[str, Any]] = {}
-    for segment in segments:
-        share = found.setdefault(
-            segment.running.subject,
-            {
-                "request": segment.running.subject,
-                "tokens_in": 0,
-                "tokens_out": 0,
-                "context": 0,
-                "phase": segment.phase,
-                "recomputed": 0,
-            },
-        )
-        share["tokens_in"] += segment.count
-        share["tokens_out"] += int(segment.emits)
-        share["context"] += segment.start + segment.count
-        share["recomputed"] += segment.recomputed
-        if segment.running.call.pooled_into is not None:
-            share["sequences"] = share.get("sequences", 0) + 1
-    return list(found.values())

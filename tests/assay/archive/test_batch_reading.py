@@ -10,7 +10,7 @@ import pytest
 
 from assay.analysis.errors import BadRecord
 from assay.analysis.recorded import interpret_recorded
-from assay.archive import attempt_batches, batch_reading
+from assay.archive import attempt_batches, reading_map
 from assay.archive.attempt_batches import cut
 from assay.archive.derived_tables import GroupedWriter
 from assay.archive.interpretation import interpret
@@ -26,7 +26,7 @@ from tests.assay.archive.test_sample import NOW
 @pytest.fixture
 def one_attempt_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempt_batches, "MOST_ATTEMPTS", 1)
-    monkeypatch.setattr(batch_reading, "WORTH_WORKERS_BYTES", 0)
+    monkeypatch.setattr(reading_map, "WORTH_WORKERS_BYTES", 0)
 
 
 @pytest.mark.usefixtures("one_attempt_a_batch")

@@ -6,29 +6,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.analysis.definition import DEFINITION_VERSION
 from assay.archive.errors import ArchiveError
 from assay.archive.notebook import OpenBundle, open_bundle, units
 from assay.archive.paths import Home
-from tests.assay.archive import written
-from tests.assay.pages import simulated, simulated_bundle
+from tests.assay.archive.stored_run import stored_run
 
 PAGE = Path(__file__).parents[3] / "docs" / "notebooks.md"
 
 
 @pytest.fixture
 def digest(assay_home: Home, tmp_path: Path) -> str:
-    """A stored bundle of 28 attempts with its reading."""
-    staged = tmp_path / "staged"
-    found = simulated_bundle.write(staged, concurrency=4)
-    stored = assay_home.bundle(found)
-    stored.parent.mkdir(parents=True)
-    staged.rename(stored)
-    document = simulated.interpretation(found, simulated.aggregates(1.0))
-    folder = assay_home.derived / found / DEFINITION_VERSION
-    folder.mkdir(parents=True)
-    written.write(folder, document)
-    return found
+    return stored_run(assay_home, tmp_path)
 
 
 @pytest.fixture

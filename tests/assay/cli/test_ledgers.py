@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from assay.archive.instants import at_instant
 from assay.archive.interpretation import interpret
 from assay.archive.paths import Home
 from assay.archive.stored_reading import StoredReading
-from assay.archive.instants import at_instant
 from assay.cli.main import main
 from tests.assay.archive import interpretable
 from tests.assay.cli.indexed import indexed_run

@@ -32,6 +32,7 @@ def make() -> None:
     lab = laboratory(home_from_environment())
     ids = {
         "run": lab.run.pk,
+        "another": lab.sweep[0].pk,
         "study": lab.study.pk,
         "artifact": lab.artifact.digest,
         **{state: run.pk for state, run in lab.by_state.items()},

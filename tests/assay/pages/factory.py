@@ -145,7 +145,7 @@ def seal(home: Home, run: Run, *, scale: float = 1.0) -> Bundle:
     execution = uuid7()
     staged = home.root / "staged" / str(execution)
     concurrency = int(run.variables["load.concurrency"])
-    digest = simulated_bundle.write(staged, concurrency=concurrency)
+    digest = simulated_bundle.write(staged, concurrency=concurrency, repetition=run.repetition)
     stored = home.bundle(digest)
     stored.parent.mkdir(parents=True, exist_ok=True)
     staged.rename(stored)

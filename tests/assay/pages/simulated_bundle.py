@@ -302,7 +302,7 @@ def _point(point: str, sees: str, layer: str, perspective: str, level: str) -> d
     }
 
 
-def write(folder: Path, *, state: str = "sealed", concurrency: int = 4) -> str:
+def write(folder: Path, *, state: str = "sealed", concurrency: int = 4, repetition: int = 0) -> str:
     """All files of the bundle below ``folder``; returns the bundle digest."""
     folder.mkdir(parents=True)
     for name, document in (
@@ -332,6 +332,8 @@ def write(folder: Path, *, state: str = "sealed", concurrency: int = 4) -> str:
         folder / layout.WIRE_FOLDER / "0-0.parquet"
     )
     header = {"state": state, "spec_digest": SPEC_DIGEST, "concurrency": concurrency}
+    if repetition:
+        header["repetition"] = repetition  # no two bundles of two starts have the same bytes
     return manifest.build(folder, header=header)
 
 
@@ -399,7 +401,7 @@ def _scrapes() -> pl.DataFrame:
 
 
 def _telemetry() -> pl.DataFrame:
-    """Every half second: the host, then two engine processes (the second from 5 s on), then 60 W of a card."""
+    """Every half second: the host, two engine processes (the second from 5 s on), 60 W of a card."""
     rows: list[tuple[Any, ...]] = []
     for turn in range(50):
         at = absolute(500 * turn)

@@ -1,12 +1,11 @@
 """Who may look: who signed in, at what their team owns; nobody else, on any page."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
-from django.urls import URLPattern, get_resolver, reverse
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -18,38 +17,10 @@ from assay.accounts.services import (
     make_sign_in_link,
     redeem_sign_in_link,
 )
+from tests.assay.pages.addresses import every_page
 from tests.assay.pages.factory import Laboratory
 
 OPEN = {"healthz", "login"}
-
-
-def every_page(lab: Laboratory) -> Iterator[tuple[str, str]]:
-    given = {
-        "run_id": lab.run.pk,
-        "study_id": lab.study.pk,
-        "digest": lab.artifact.digest,
-        "attempt_id": "cases-0001.A1",
-        "number": 0,
-        "form": "csv",
-        "path": "engine.log",
-        "slug": "Qwen__Qwen3-8B",
-        "key": "vllm",
-        "versions": ("0.32.0", "0.33.0"),
-        "finding_id": lab.finding and lab.finding.pk,
-        "schedule_id": lab.finding and lab.finding.schedule_id,
-    }
-    for pattern in get_resolver().reverse_dict.keys():  # noqa: SIM118 - a MultiValueDict
-        if isinstance(pattern, str):
-            for found in _patterns():
-                if found.name == pattern:
-                    names = found.pattern.converters
-                    yield pattern, reverse(pattern, kwargs={n: given[n] for n in names})
-
-
-def _patterns() -> list[URLPattern]:
-    from assay.pages.urls import urlpatterns
-
-    return urlpatterns
 
 
 def test_a_stranger_is_sent_to_sign_in_from_every_page(lab: Laboratory, stranger: Client) -> None:
@@ -60,13 +31,6 @@ def test_a_stranger_is_sent_to_sign_in_from_every_page(lab: Laboratory, stranger
         response = stranger.get(url)
         assert response.status_code == 302, name
         assert response["Location"].startswith("/login/?next="), name
-
-
-def test_somebody_at_this_machine_sees_every_page(lab: Laboratory, somebody: Client) -> None:
-    for name, url in every_page(lab):
-        response = somebody.get(url)
-        b"".join(response)  # to its end, so that a file is closed
-        assert response.status_code == 200, name
 
 
 def test_a_printed_link_signs_in_whoever_sits_at_this_machine_once(lab: Laboratory) -> None:
@@ -116,17 +80,17 @@ def test_a_link_is_too_old_after_a_quarter_of_an_hour(lab: Laboratory) -> None:
 
 def test_what_a_team_does_not_own_does_not_exist_for_its_members(lab: Laboratory) -> None:
     other = Team.objects.create(slug="other", name="Other")
-    ada = get_user_model().objects.create_user("ada")
-    join(other, ada, Role.maintainer)
+    zoe = get_user_model().objects.create_user("zoe")
+    join(other, zoe, Role.maintainer)
     client = Client()
-    client.force_login(ada)
+    client.force_login(zoe)
 
     hidden = [url for name, url in every_page(lab) if _names_something(url, lab)]
 
     assert len(hidden) >= 12
     for url in hidden:
         assert client.get(url).status_code == 404, url
-    for url in ("/", "/studies", "/artifacts", "/engines/vllm"):
+    for url in ("/", "/runs", "/studies", "/artifacts", "/engines/vllm"):
         text = client.get(url).content.decode()
         assert str(lab.run.pk)[:8] not in text, url
         assert lab.study.name not in text, url
@@ -158,7 +122,7 @@ def test_a_wrong_password_is_said_plainly(db: None, stranger: Client) -> None:
 def test_a_partial_is_refused_to_a_stranger_without_a_redirect(
     lab: Laboratory, stranger: Client
 ) -> None:
-    response = stranger.get("/?part=table", headers={"HX-Request": "true"})
+    response = stranger.get("/runs?part=table", headers={"HX-Request": "true"})
 
     assert response.status_code == 401
 
@@ -166,11 +130,6 @@ def test_a_partial_is_refused_to_a_stranger_without_a_redirect(
 @pytest.mark.parametrize("name", sorted(OPEN))
 def test_sign_in_and_health_are_open(name: str, db: None, stranger: Client) -> None:
     assert stranger.get(reverse(name)).status_code == 200
-
-
-def test_no_page_can_be_written_to(lab: Laboratory, somebody: Client) -> None:
-    for name, url in every_page(lab):
-        assert somebody.post(url).status_code == 405, name
 
 
 def test_no_page_lets_scripts_of_others_or_inline_ones_run(

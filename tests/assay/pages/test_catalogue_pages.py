@@ -1,5 +1,7 @@
 """Studies, artifacts and rules."""
 
+import json
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -110,3 +112,21 @@ def test_every_rule_of_the_registry_has_an_anchor(db: None, somebody: Client) ->
     text = page(somebody, reverse("rules"))
 
     assert all(f'id="{rule}"' in text for rule in ATTEMPT_RULES)
+
+
+def test_studies_are_searched_and_exported(lab: Laboratory, somebody: Client) -> None:
+    text = page(somebody, "/studies?q=tag:cpu+-state:failed+nonsense:x")
+
+    assert lab.study.name in text
+    assert "smollm2_torch" not in text.split("studies-region")[1].split("query-help")[0]
+    assert "no field nonsense" in text
+    rows = json.loads(somebody.get("/studies?q=tag:cpu&format=json").content)
+    assert [(row["name"], row["runs"], row["states"]) for row in rows] == [
+        ("smollm2_concurrency", 3, {"sealed": 3})
+    ]
+
+
+def test_the_table_of_studies_is_swapped_alone(lab: Laboratory, somebody: Client) -> None:
+    response = somebody.get("/studies?part=table&q=x", headers={"HX-Request": "true"})
+
+    assert response.content.decode().lstrip().startswith('<div id="studies-region"')

@@ -219,7 +219,10 @@ def test_nobody_launches_into_a_project_of_others(db: None) -> None:
     main_project()
     client = member(Role.author, other)
 
-    assert client.post("/launch", SMOKE).status_code == 403
+    response = client.post("/launch", SMOKE)
+
+    assert response.status_code == 422
+    assert "Choose one of the projects below" in response.content.decode()
     assert not Study.objects.exists()
 
 

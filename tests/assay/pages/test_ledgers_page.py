@@ -1,4 +1,4 @@
-"""The four ledgers at their ends and at an instant: filters, counts, pages, and the way there in the address."""
+"""The four ledgers at their ends and at an instant: filters, counts, pages, addresses."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Levels of detail: lanes for a few attempts, counts for many; rows beside them, each with its clock and source."""
+"""Levels of detail: lanes for a few attempts, counts for many; rows beside them with clock and source."""
 
 from pathlib import Path
 

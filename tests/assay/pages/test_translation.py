@@ -1,4 +1,4 @@
-"""The pages of a run in Chinese: every string has its translation, and a reader's choice comes before the browser's."""
+"""The pages of a run in Chinese: every string is translated, a reader's choice comes before the browser's."""
 
 import gettext
 import re

@@ -2,12 +2,10 @@
 
 import pytest
 from django.test import Client
-from django.urls import URLPattern
 
-from assay.pages.urls import urlpatterns
+from tests.assay.pages.addresses import every_page, patterns
 from tests.assay.pages.conftest import lab as lab
 from tests.assay.pages.factory import Laboratory
-from tests.assay.pages.test_access import every_page
 from tests.assay.permissions.callers import EVERYBODY, Need, browser, met
 
 # page -> what it takes to look, what it takes to post; None: it does not take that method
@@ -35,13 +33,32 @@ NEEDS: dict[str, tuple[str | None, str | None]] = {
     "run-cancel": ("write", "write"),
     "run-repeat": ("write", "write"),
     "compare": ("view", None),
+    "notifications": ("view", "view"),
     "launch": ("write", "write"),
-    "launch-resolved": (None, "write"),
-    "launch-checked": (None, "write"),
+    "launch-resolved": ("write", "write"),
+    "launch-checked": ("write", "write"),
     "studies": ("view", None),
     "study": ("view", None),
     "study-cancel": ("write", "write"),
     "study-repeat": ("write", "write"),
+    "reviews": ("view", None),
+    "review-submit": ("write", "write"),
+    "review": ("view", None),
+    "review-judge": (None, "review"),
+    "review-step": (None, "write"),
+    "review-manage": (None, "manage"),
+    "run-discussion": ("view", "write"),
+    "run-notes": (None, "write"),
+    "study-notes": (None, "write"),
+    "thread": ("view", None),
+    "thread-turn": (None, "write"),
+    "schedules": ("view", None),
+    "schedule": ("view", None),
+    "schedule-pause": (None, "manage"),
+    "schedule-fire": (None, "write"),
+    "schedule-accept": (None, "manage"),
+    "finding": ("view", None),
+    "finding-move": (None, "manage"),
     "artifacts": ("view", None),
     "artifact": ("view", None),
     "models": ("view", None),
@@ -66,11 +83,7 @@ OF_TEAM = {
     *("review_id", "thread_id", "schedule_id", "finding_id"),
 }
 # Posted to with nothing, or with the id of nobody's thing, these answer 404 to whoever is let in.
-NOTHING_THERE = {"account-password", "account-token-revoke"}
-
-
-def patterns() -> dict[str, URLPattern]:
-    return {str(pattern.name): pattern for pattern in urlpatterns}
+NOTHING_THERE = {"account-password", "account-token-revoke", "schedule-accept"}
 
 
 def test_every_page_says_what_it_takes() -> None:

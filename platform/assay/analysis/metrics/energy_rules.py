@@ -1,4 +1,4 @@
-"""Energy and cost of a load window: definitions by meter. ``assay.analysis.resources`` computes them."""
+"""Energy and cost of a load window: definitions by meter. ``assay.analysis.energy`` computes them."""
 
 from collections.abc import Iterator
 

@@ -60,8 +60,8 @@ def stated_tokens(blocks: int, *, block_tokens: int, longest_request: int) -> in
     """How many tokens vLLM says its pool holds: requests of the longest length, times that length.
 
     Such a request takes whole blocks, so where its length is no multiple of a block the figure is below
-    blocks x block tokens, although shorter requests could fill them. One block of the pool is the engine's own
-    (it stands for no block) and is in the figure all the same.
+    blocks x block tokens, although shorter requests could fill them. One block of the pool is the engine's
+    own (it stands for no block) and is in the figure all the same.
     """
     if block_tokens < 1 or longest_request < 1:
         raise _refused(

@@ -1,7 +1,7 @@
 """What was read of accelerator boards while a run was measured: one entry by device and quantity.
 
-A quantity that a device does not tell is an entry with its reason. Readings are spread over the measured phase;
-a median or a most is taken of what was read, not of what happened between two readings.
+A quantity that a device does not tell is an entry with its reason. Readings are spread over the measured
+phase; a median or a most is taken of what was read, not of what happened between two readings.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -84,9 +84,9 @@ class ResponseParser:
         fed = 0
         # The short way of ``feed``, for reads in the middle of a body that is sent as it is.
         feed, pieces = self._parser.feed_data, self._body
-        while self.decoder is None and fed < len(reads):
+        for data in reads if self.decoder is None else ():
             try:
-                feed(reads[fed])
+                feed(data)
             except httptools.HttpParserError as error:
                 self._broke(error)
             if self.complete:

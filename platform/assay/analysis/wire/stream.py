@@ -17,7 +17,7 @@ from assay.analysis.wire.dialects.table import DIALECTS, PayloadReader, recognis
 from assay.analysis.wire.json_text import NotJson, is_json, read_json, whole_characters
 from assay.analysis.wire.reasoning_tags import TaggedReader
 from assay.analysis.wire.reply import Reply
-from assay.analysis.wire.runs import are_plain, end_of_run, is_plain, run_of
+from assay.analysis.wire.runs import end_of_plain, end_of_run, is_plain, run_of
 from assay.analysis.wire.scoring import read_scored
 from assay.analysis.wire.sse import EventStream, ServerSentEvent
 from experiments.schema.workload import CallType
@@ -77,22 +77,18 @@ class ReplyReader(Reply):
 
     def read_many(self, times_ns: Sequence[int], reads: Sequence[bytes]) -> None:
         """Take consecutive reads, none of them empty: what ``read`` would take one by one."""
-        if self._is_between_events() and len(reads) > 1 and are_plain(reads):
-            self._read_plain(times_ns, reads)
-            return
         place = 0
+        find_end = end_of_plain
         while place < len(reads):
             last = place + 1
-            if self._is_between_events():
-                last = max(last, end_of_run(reads, place))
+            if self._events is not None and not self._events.busy:
+                last = max(last, find_end(reads, place))
+                find_end = end_of_run
             if last - place > 1:
                 self._read_plain(times_ns[place:last], reads[place:last])
             else:
                 self.read(times_ns[place], reads[place])
             place = last
-
-    def _is_between_events(self) -> bool:
-        return self._events is not None and not self._events.busy
 
     def _read_plain(self, times_ns: Sequence[int], reads: Sequence[bytes]) -> None:
         run = run_of(times_ns, reads)

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from assay.pages import formatting
 from assay.pages.charts import theme
 from assay.pages.charts.theme import Figure, Trace
@@ -36,9 +38,9 @@ class Rung:
 def ecdf(curves: Sequence[Curve], population: str) -> Figure:
     """Share of offered requests within a time. A curve ends below 1 where requests never got so far."""
     traces: list[Trace] = []
-    longest = max((v for curve in curves for v in curve.values_s), default=1.0)
-    for curve, style in zip(curves, theme.SERIES, strict=False):
-        xs, ys = steps(curve.values_s, curve.offered)
+    drawn = [steps(curve.values_s, curve.offered) for curve in curves]
+    longest = max((xs[-1] for xs, _ys in drawn if xs), default=1.0)
+    for curve, style, (xs, ys) in zip(curves, theme.SERIES, drawn, strict=False):
         if xs:  # from nothing, and on to the axis's end: where a curve stays is what it says
             xs, ys = [xs[0], *xs, 1.5 * longest], [0.0, *ys, ys[-1]]
         traces.append(
@@ -54,7 +56,7 @@ def ecdf(curves: Sequence[Curve], population: str) -> Figure:
         )
     return theme.figure(
         traces,
-        xaxis=time_axis([v for curve in curves for v in curve.values_s]),
+        xaxis=time_axis([v for xs, _ys in drawn for v in xs]),
         yaxis=theme.axis(
             f"share of offered ({population})", range=[0, 1.03], tickformat=".0%", dtick=0.25
         ),
@@ -85,7 +87,7 @@ def _tick(seconds: float) -> str:
 
 def steps(values: Sequence[float], offered: int) -> tuple[list[float], list[float]]:
     """Sorted values with the share of ``offered`` reached at each, thinned to ``POINTS``."""
-    ordered = sorted(values)
+    ordered = np.sort(np.asarray(values, dtype=float)).tolist()
     n = len(ordered)
     if n == 0 or offered == 0:
         return [], []

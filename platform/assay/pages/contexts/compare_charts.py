@@ -182,8 +182,11 @@ def residuals(found: Comparison) -> Residuals:
 
 
 def _name(row: ResidualRow) -> str:
-    conditions = ", ".join(f"{k}={v}" for k, v in row.conditions.items() if v is not None)
-    return f"{row.quantity} ({conditions})" if conditions else row.quantity
+    """Short: the quantity, its case or segment, and the batch; the export has every condition."""
+    where = row.conditions.get("case") or row.conditions.get("segment") or ""
+    phase, batch = row.conditions.get("phase"), row.conditions.get("batch")
+    parts = (row.quantity, where, phase, f"batch {batch}" if batch is not None else "")
+    return " · ".join(str(part) for part in parts if part)
 
 
 def _residual_figure(found: Comparison) -> Figure | None:

@@ -24,7 +24,6 @@ from experiments.plan import RunSpec
 from experiments.schema import fields as schema
 from experiments.schema.root import RootConfig
 
-SHOWN_CELLS = 50
 CHOSEN_GROUPS = tuple(group for group in GROUPS if group != STUDY)
 
 

@@ -12,7 +12,7 @@ from assay.analysis.clocks import Instant
 from assay.analysis.documents import LEDGERS, CancelCheck, LedgerRow
 from assay.analysis.ledgers.joined_at import NOT_YET, AttemptAt, ledgers_at
 from assay.analysis.reconciliation_steps import Station, stations
-from assay.archive.derived_schemas import ATTEMPTS, LEDGER_ROWS
+from assay.archive.derived_schemas import ATTEMPTS, CHECKS, LEDGER_ROWS
 from assay.archive.stored_reading import StoredReading
 from assay.ledger.models import LedgerCount
 from assay.pages import words
@@ -34,6 +34,7 @@ from runners.protocol.documents import ClocksDocument
 NS = 1e9
 SLIDER_STEPS = 1000
 SMALL_MATRIX = 30
+SHOWN_CANCELLED = 10  # attempts; all of them are in the export
 SORTS: dict[str, pl.Expr] = {
     "attempt": pl.col("attempt_id"),
     "client": pl.col("client_state"),
@@ -156,6 +157,7 @@ class LedgersPage:
     moment: Moment | None
     paged: Paged[LedgerLine]
     cancelled: list[tuple[str, list[CheckRow]]]
+    more_cancelled: int
     ghost_total_s: float
     ghost_unknown: int
     release: list[ReleaseLevelRow]
@@ -173,7 +175,7 @@ def ledgers_page(head: RunHead, wanted: LedgerFilter, *, page: str | None) -> Le
     own = chosen[where.offset : where.offset + where.size]
     counts = list(LedgerCount.objects.filter(interpretation=head.interpretation))
     stored = head.reading.stored
-    ghosts = stored.ghosts()
+    told = _told(head.reading.folder, (head.reading.folder / ATTEMPTS).stat().st_mtime_ns)
     return LedgersPage(
         summaries=ledger_summaries(counts),
         stations=stations(document["reconciliation"]),
@@ -185,9 +187,10 @@ def ledgers_page(head: RunHead, wanted: LedgerFilter, *, page: str | None) -> Le
         moment=_moment(head.reading, wanted, clock),
         paged=Paged(rows=lines_of(head.reading, own, wanted, clock), window=where),
         cancelled=_by_attempt(stored.checks(), head),
-        ghost_total_s=sum(ghost["total_ns"] or 0 for ghost in ghosts) / 1e9,
-        ghost_unknown=sum(ghost["total_ns"] is None for ghost in ghosts),
-        release=_release_levels(stored, table.height),
+        more_cancelled=max(0, told.cancelled - SHOWN_CANCELLED),
+        ghost_total_s=told.ghost_ns / NS,
+        ghost_unknown=told.ghost_unknown,
+        release=_release_levels(told.released, table.height),
     )
 
 
@@ -203,8 +206,7 @@ class Clock:
 def client_clock(reading: Reading, clocks: ClocksDocument | None) -> Clock:
     table = reading.table(ATTEMPTS)
     assert table is not None
-    domains = pl.scan_parquet(table).select(pl.col("clock_domain").unique()).collect()
-    names = sorted(name for name in domains["clock_domain"] if name)
+    names = _client_domains(table, table.stat().st_mtime_ns)
     document = reading.document()
     loose = document.get("observed", {}).get("uncalibrated_domains", ()) if document else ()
     origin = 0
@@ -216,6 +218,12 @@ def client_clock(reading: Reading, clocks: ClocksDocument | None) -> Clock:
         uncalibrated=frozenset(loose),
         origin_ns=origin,
     )
+
+
+@lru_cache(maxsize=64)
+def _client_domains(path: Path, _modified_ns: int) -> tuple[str, ...]:
+    domains = pl.scan_parquet(path).select(pl.col("clock_domain").unique()).collect()
+    return tuple(sorted(name for name in domains["clock_domain"] if name))
 
 
 def attempts_of(reading: Reading, wanted: LedgerFilter, clock: Clock) -> pl.DataFrame:
@@ -367,15 +375,43 @@ def check_row(check: CancelCheck, head: RunHead) -> CheckRow:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What whole tables say, which never changes."""
+
+    ghost_ns: int
+    ghost_unknown: int
+    cancelled: int  # attempts with checks
+    released: dict[str, int]
+
+
+@lru_cache(maxsize=64)
+def _told(folder: Path, _modified_ns: int) -> _Told:
+    stored = StoredReading(folder)
+    total = pl.col("ghost_total_ns")
+    own = pl.scan_parquet(folder / ATTEMPTS).filter("ghost")
+    sums = own.select(total.sum().alias("sum"), total.is_null().sum().alias("unknown"))
+    ghost_ns, ghost_unknown = sums.collect().row(0)
+    checks = stored.table(CHECKS)
+    return _Told(
+        ghost_ns=ghost_ns,
+        ghost_unknown=ghost_unknown,
+        cancelled=checks.select(pl.col("attempt_id").n_unique()).collect().item()
+        if checks is not None
+        else 0,
+        released=stored.released(),
+    )
+
+
 def _by_attempt(checks: list[CancelCheck], head: RunHead) -> list[tuple[str, list[CheckRow]]]:
     found: dict[str, list[CheckRow]] = {}
     for check in checks:
-        found.setdefault(check["attempt_id"], []).append(check_row(check, head))
+        if check["attempt_id"] in found or len(found) < SHOWN_CANCELLED:
+            found.setdefault(check["attempt_id"], []).append(check_row(check, head))
     return list(found.items())
 
 
-def _release_levels(stored: StoredReading, attempts: int) -> list[ReleaseLevelRow]:
-    reached = stored.released()
+def _release_levels(reached: dict[str, int], attempts: int) -> list[ReleaseLevelRow]:
     return [
         ReleaseLevelRow(
             level=level,

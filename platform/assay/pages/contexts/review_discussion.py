@@ -23,6 +23,7 @@ from assay.review.queries import (
     visible_reviews,
     with_shown_state,
 )
+from assay.review.rights import project_of
 from experiments.errors import Finding
 
 
@@ -90,7 +91,7 @@ def discussion(
         notes=notes_of(run=run.id),
         tags=tags_of([run.id]).get(run.id, []),
         brought=list(brought.values_list("document", flat=True)),
-        may_write=access.may(Action.write, run.study.project_id),
+        may_write=access.may(Action.write, project_of(run.study)),
         refused=refused,
         typed=typed,
     )

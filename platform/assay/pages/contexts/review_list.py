@@ -11,7 +11,12 @@ from assay.accounts.access import Access
 from assay.pages.paging import Paged, window
 from assay.review.models import Review
 from assay.review.process import STALE, State
-from assay.review.queries import reviews_waiting, visible_reviews, with_shown_state
+from assay.review.queries import (
+    in_shown_state,
+    reviews_waiting,
+    visible_reviews,
+    with_shown_state,
+)
 
 WAITING, MINE, ALL = "waiting", "mine", "all"
 SHOWS = ((WAITING, _("Waiting for me")), (MINE, _("Mine")), (ALL, _("All")))
@@ -62,7 +67,7 @@ def reviews_page(parameters: QueryDict, access: Access) -> ReviewsPage:
         show = WAITING if waiting and not (state or text) else ALL
     chosen = _chosen(access, show, list(waiting))
     if state in STATES:
-        chosen = chosen.filter(shown_state=state)
+        chosen = in_shown_state(chosen, state)
     for word in text.split():
         chosen = chosen.filter(
             Q(title__icontains=word) | Q(statement__icontains=word) | Q(author__username=word)

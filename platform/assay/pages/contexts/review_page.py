@@ -27,7 +27,6 @@ from assay.review.rights import NEEDS, possible_reviewers
 from assay.review.situation import gap_entries, situation_of
 from experiments.errors import Finding, Refusal
 
-
 TYPED = ("step", "words", "what", "item", "answer")
 
 

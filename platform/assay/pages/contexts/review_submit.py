@@ -10,7 +10,7 @@ from assay.ledger.models import Run
 from assay.ledger.visibility import visible_runs
 from assay.review.models import Review
 from assay.review.queries import visible_reviews
-from assay.review.rights import possible_reviewers
+from assay.review.rights import possible_reviewers, project_of
 from assay.review.submitting import MOST_RUNS, Submission, submittable
 from experiments.errors import Finding
 
@@ -40,16 +40,16 @@ def submit_page(
     found = list(runs.order_by("study", "position", "repetition")[:MOST_RUNS])
     ready = submittable(found)
     wanted = set(submission.runs) or ready
-    writable = [r for r in found if access.may(Action.write, r.study.project_id)]
+    writable = [r for r in found if access.may(Action.write, project_of(r.study))]
     projects = {run.study.project for run in writable}
     own = {access.user.get_username(), *(run.study.owner for run in writable)}
     names = {u.get_username() for project in projects for u in possible_reviewers(project)}
-    old = visible_reviews(access).filter(id=submission.supersedes).first()
+    old = submission.supersedes and visible_reviews(access).filter(id=submission.supersedes).first()
     return SubmitPage(
         choices=[Choice(run=r, chosen=r.id in wanted) for r in writable if r.id in ready],
         left_out=[run for run in found if run.id not in ready],
         able=sorted(names - own),
         submission=submission,
-        supersedes=old if submission.supersedes else None,
+        supersedes=old or None,
         refused=refused,
     )

@@ -82,8 +82,8 @@ def runs_page(wanted: Search, page: str | None, access: Access) -> RunsPage:
     where = window(chosen.count(), page)
     rows = _rows(chosen, where.offset, where.offset + where.size, wanted.columns.headlines)
     names = visible_studies(access).order_by().values_list("name", flat=True)
-    pairs = visible_runs(access).order_by().values_list("artifact_name", "engine_key").distinct()
-    pairs = list(pairs[:OFFERED_VALUES])
+    served = visible_runs(access).order_by().values_list("artifact_name", "engine_key").distinct()
+    pairs = list(served[:OFFERED_VALUES])
     return RunsPage(
         search=wanted,
         paged=Paged(rows=rows, window=where),

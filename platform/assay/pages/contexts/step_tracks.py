@@ -78,11 +78,12 @@ def step_tracks(
 
     total = record.total_blocks
     blocks = _("KV blocks of {n}").format(n=total) if total else _("KV blocks")
+    tokens, requests = _lines(rows, _TOKENS), _lines(rows, _REQUESTS)
     found = [
-        track("step_tokens", _("step composition"), _("tokens"), _lines(rows, _TOKENS), is_stacked=True),
-        track("step_requests", _("requests per step"), _("requests"), _lines(rows, _REQUESTS), is_stacked=False),
+        track("step_tokens", _("step composition"), _("tokens"), tokens, is_stacked=True),
+        track("step_requests", _("requests per step"), _("requests"), requests, is_stacked=False),
         track("kv_blocks", blocks, _("blocks"), _lines(rows, _BLOCKS), is_stacked=False),
-    ]  # fmt: skip
+    ]
     return [row for row in found if row.lines]
 
 

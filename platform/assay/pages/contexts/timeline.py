@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from assay.analysis.documents import GhostLoad
-from assay.archive.derived_schemas import TIMELINE
+from assay.archive.derived_schemas import ATTEMPTS, TIMELINE
 from assay.pages.charts.timeline import KINDS, Bar, View
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.step_tracks import StepRecord, step_record
@@ -22,6 +21,7 @@ NS = 1e9
 MAX_LANES = 250  # more attempts than this in sight are counted, not drawn one by one
 BINS = 400
 TABLE_ROWS = 100
+_TIMES = ("from_ns", "to_ns")
 # The event that opens an interval says what it is; a component before the dot is left out.
 CLIENT_KINDS = {
     "created": "client_send",
@@ -64,7 +64,7 @@ class DomainTimeline:
     intervals: int
     attempts: int
     folder: Path
-    ghosts: tuple[GhostLoad, ...] = ()
+    has_server: bool = False
     steps: StepRecord | None = None
     bundle: Path | None = None
     client_origin_ns: int = 0
@@ -79,18 +79,36 @@ class DomainTimeline:
         return (self.first_ns - self.origin_ns) / NS, (self.last_ns - self.origin_ns) / NS
 
     def rows(self) -> pl.LazyFrame:
-        """Its intervals, each with its kind; times in ns of its clock."""
-        kind = pl.when(pl.col("perspective") == "client").then(_client()).otherwise(_server())
+        """Its intervals in time order, each with its kind; times in ns of its clock."""
+        path = self.folder / TIMELINE
         return (
-            pl.scan_parquet(self.folder / TIMELINE)
+            _intervals(path, path.stat().st_mtime_ns)
+            .lazy()
             .filter(pl.col("clock_domain") == self.domain)
-            .select("attempt_id", "from_ns", "to_ns", "name", kind.alias("kind"))
+            .drop("clock_domain")
         )
 
     def within(self, start_s: float, end_s: float) -> pl.LazyFrame:
         """Intervals that touch the range."""
         low, high = (self.origin_ns + round(t * NS) for t in (start_s, end_s))
         return self.rows().filter((pl.col("to_ns") >= low) & (pl.col("from_ns") <= high))
+
+
+@lru_cache(maxsize=3)
+def _intervals(path: Path, _modified_ns: int) -> pl.DataFrame:
+    """All intervals in time order, some twenty bytes each: a closer look asks for them again and again."""
+    events = ("perspective", "start_event", "end_event")
+    rows = pl.read_parquet(path, columns=["attempt_id", "clock_domain", "name", *_TIMES, *events])
+    # Which kind a pair of events makes is told once a pair, not once an interval.
+    kind = pl.when(pl.col("perspective") == "client").then(_client()).otherwise(_server())
+    kinds = rows.select(events).unique().with_columns(kind.alias("kind"))
+    told = rows.join(kinds, on=events, how="left", nulls_equal=True, maintain_order="left")
+    texts = ("attempt_id", "clock_domain", "name", "kind")
+    return (
+        told.sort("from_ns", "attempt_id")
+        .select("attempt_id", *_TIMES, "name", "kind", "clock_domain")
+        .with_columns(pl.col(texts).cast(pl.Categorical))
+    )
 
 
 def _client() -> pl.Expr:
@@ -132,7 +150,6 @@ def domain_timelines(head: RunHead) -> list[DomainTimeline]:
     path = head.reading.table(TIMELINE) if head.reading else None
     if path is None or head.reading is None:
         return []
-    ghosts = head.reading.stored.ghosts()
     clocks = head.folder.clocks() if head.folder else None
     steps = step_record(path.parent)
     found = _domains(path, path.stat().st_mtime_ns)
@@ -151,7 +168,7 @@ def domain_timelines(head: RunHead) -> list[DomainTimeline]:
             attempts=row.attempts,
             folder=path.parent,
             steps=replace(steps, clock_domain=own) if steps and row.domain == own else None,
-            ghosts=tuple(g for g in ghosts if row.has_server and g["to_ns"] is not None),
+            has_server=row.has_server,
             bundle=head.folder.folder if head.folder and row.domain == client else None,
             client_origin_ns=int(clocks["origin_ns"]) if clocks else 0,
         )
@@ -211,7 +228,7 @@ def view(timeline: DomainTimeline, from_s: float | None, to_s: float | None) -> 
     if _has_many(timeline, seen):
         at, counts = count_bars(seen.collect(), timeline.origin_ns, start, end)
         return replace(shown, count_at_s=at, counts=counts)
-    bars = bars_of(seen.sort("from_ns", "attempt_id").collect(), timeline.origin_ns)
+    bars = bars_of(seen.collect(), timeline.origin_ns)
     lanes = list(dict.fromkeys(bar.attempt_id for bar in bars))
     return replace(shown, lanes=lanes, bars=[*bars, *_ghost_bars(timeline, lanes, start, end)])
 
@@ -226,8 +243,9 @@ def interval_table(timeline: DomainTimeline, start_s: float, end_s: float) -> In
     """The table behind a figure: the first intervals of its range."""
     seen = timeline.within(start_s, end_s)
     total = seen.select(pl.len()).collect().item()
-    first = seen.bottom_k(TABLE_ROWS, by=["from_ns", "attempt_id"]).sort("from_ns", "attempt_id")
-    return IntervalTable(bars=bars_of(first.collect(), timeline.origin_ns), total=total)
+    return IntervalTable(
+        bars=bars_of(seen.head(TABLE_ROWS).collect(), timeline.origin_ns), total=total
+    )
 
 
 def bars_of(rows: pl.DataFrame, origin_ns: int) -> list[Bar]:
@@ -274,7 +292,7 @@ def exported_rows(
     timeline: DomainTimeline, start_s: float, end_s: float
 ) -> Iterator[Sequence[object]]:
     """Every interval of the range, in time order, for a file."""
-    rows = timeline.within(start_s, end_s).sort("from_ns", "attempt_id").collect()
+    rows = timeline.within(start_s, end_s).collect()
     for name, start, end, label, kind in rows.iter_rows():
         since = ((t - timeline.origin_ns) / NS for t in (start, end))
         yield timeline.domain, name, label, kind, *since
@@ -283,19 +301,23 @@ def exported_rows(
 def _ghost_bars(
     timeline: DomainTimeline, lanes: list[str], start: float, end: float
 ) -> Iterator[Bar]:
+    """Ghost load on the lanes that are shown; without a server in this domain its end is not in it."""
+    path = timeline.folder / ATTEMPTS
+    if not timeline.has_server or not lanes or not path.is_file():
+        return
     place = {name: lane for lane, name in enumerate(lanes)}
-    for ghost in timeline.ghosts:
-        to_ns = ghost["to_ns"]
-        if ghost["attempt_id"] not in place or to_ns is None:
-            continue
-        from_s = (ghost["from_ns"] - timeline.origin_ns) / NS
-        to_s = (to_ns - timeline.origin_ns) / NS
+    own = pl.scan_parquet(path).filter(
+        pl.col("ghost") & pl.col("ghost_to_ns").is_not_null() & pl.col("attempt_id").is_in(lanes)
+    )
+    found = own.select("attempt_id", "ghost_from_ns", "ghost_to_ns").collect()
+    for name, from_ns, to_ns in found.iter_rows():
+        from_s, to_s = ((t - timeline.origin_ns) / NS for t in (from_ns, to_ns))
         if to_s >= start and from_s <= end:
             yield Bar(
                 kind="ghost",
-                lane=place[ghost["attempt_id"]],
+                lane=place[name],
                 from_s=round(from_s, 6),
                 to_s=round(to_s, 6),
-                attempt_id=ghost["attempt_id"],
-                label=f"ghost load {(to_ns - ghost['from_ns']) / 1e6:.3f} ms",
+                attempt_id=name,
+                label=f"ghost load {(to_ns - from_ns) / 1e6:.3f} ms",
             )

@@ -49,11 +49,10 @@ def release(head: RunHead, request: HttpRequest) -> Rows:
         yield row.level, row.meaning, row.count, row.unknown
 
 
-def checks(head: RunHead, request: HttpRequest) -> Rows:
-    page = _ledgers(head, request)
-    for name, own in page.cancelled if page else ():
-        for check in own:
-            yield name, check.check, check.result, check.value or None, check.evidence or None
+def checks(head: RunHead, _request: HttpRequest) -> Rows:
+    for check in head.reading.stored.checks() if head.reading else ():
+        named = (check["attempt_id"], check["check"].replace("_", " "))
+        yield *named, check["result"], check["value"], check["evidence"]
 
 
 def ledger_rows(head: RunHead, _request: HttpRequest) -> Rows:

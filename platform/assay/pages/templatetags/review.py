@@ -15,6 +15,7 @@ from assay.review.anchors import Anchor, AnchorKind
 from assay.review.models import Tag
 from assay.review.places import measure_key, residual_key
 from assay.review.queries import notes_of
+from assay.review.rights import project_of
 
 register = template.Library()
 
@@ -62,5 +63,5 @@ def study_notes(context: dict[str, Any], study: Study) -> dict[str, Any]:
         "tags": list(
             Tag.objects.filter(study=study).order_by("name").values_list("name", flat=True)
         ),
-        "may_write": context["request"].access.may(Action.write, study.project_id),
+        "may_write": context["request"].access.may(Action.write, project_of(study)),
     }

@@ -2,11 +2,12 @@
 
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from assay.ledger.models import Run, Study
@@ -32,7 +33,7 @@ TURNS = {
 def run_discussion(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     """POST begins a thread about the place that ``kind`` and ``key`` name."""
     if request.method != "POST":
-        return _discussion(request, run_id, dict(request.GET.items()))
+        return _discussion(request, run_id, request.GET.dict())
     access = request_access(request)
     run = get_object_or_404(Run.objects.select_related("study"), pk=run_id)
     try:
@@ -63,6 +64,8 @@ def say(request: HttpRequest, thread_id: UUID, turn: str) -> HttpResponseBase:
             discussing.edit(access, thread_id, number, text)
         else:
             TURNS[turn](access, thread_id, text)
+    except Thread.DoesNotExist as error:
+        raise Http404(_("there is no such thread")) from error
     except Refusal as refusal:
         context = {"findings": refusal.findings, "thread_id": thread_id, "section": "reviews"}
         return render(request, "pages/review/refused.html", context, status=UNPROCESSABLE)

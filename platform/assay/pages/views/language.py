@@ -1,4 +1,4 @@
-"""The language of the pages: what a reader chose stands in a cookie, and comes before what the browser asks for."""
+"""The language of the pages: what a reader chose stands in a cookie and comes before the browser's wish."""
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponseRedirect

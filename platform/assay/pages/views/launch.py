@@ -71,7 +71,8 @@ def _submit(request: HttpRequest, projects: list[Project]) -> HttpResponseBase:
     asked = Asked.parse(request.POST)
     project = next((p for p in projects if str(p.id) == asked.project), None)
     if project is None:
-        raise PermissionDenied(Action.write.value)
+        shown, offer = preview(asked), offered(projects)
+        return _page(request, offer, shown, look=None, status=UNPROCESSABLE, no_project=True)
     ticket = _ticket(request.POST.get("ticket", ""))
     if Study.objects.filter(id=ticket, project=project).exists():  # pressed twice
         return redirect("study", ticket)

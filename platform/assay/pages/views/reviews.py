@@ -1,13 +1,14 @@
 """Reviews: the list, one of them, and its steps. What is refused stands on the page it was asked from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, QueryDict
+from django.http import Http404, HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from assay.accounts.access import Access
@@ -22,7 +23,7 @@ from assay.review.discussing import start_thread_on_statement
 from assay.review.models import Review
 from assay.review.process import VerdictKind
 from assay.review.submitting import Submission, submit
-from experiments.errors import Refusal
+from experiments.errors import Finding, Refusal
 
 UNPROCESSABLE = 422
 Take = Callable[[Access, UUID, QueryDict], object]
@@ -83,7 +84,8 @@ def submit_review(request: HttpRequest) -> HttpResponseBase:
     if not access.anywhere(Action.write):
         raise PermissionDenied(Action.write.value)
     given = request.POST if request.method == "POST" else request.GET
-    study, refused = _id(given.get("study", "")), ()
+    study = _id(given.get("study", ""))
+    refused: Sequence[Finding] = ()
     asked = Submission(
         runs=[found for text in given.getlist("run") if (found := _id(text))],
         title=given.get("title", ""),
@@ -126,6 +128,8 @@ def _take(request: HttpRequest, review_id: UUID, step: str) -> HttpResponseBase:
     take, spot = STEPS[step]
     try:
         take(access, review_id, request.POST)
+    except Review.DoesNotExist as error:  # whoever runs the installation is not stopped before
+        raise Http404(_("there is no such review")) from error
     except Refusal as refusal:
         typed = {**request.POST.dict(), "step": step}
         page = review_page(review_id, access, refused=refusal.findings, typed=typed)

@@ -113,7 +113,7 @@ ELSEWHERE = {
     "throughput.scoring.input_tokens": "tests/assay/analysis/test_call_types.py",
     "throughput.scoring.requests": "tests/assay/analysis/test_call_types.py",
     "prompt.cached_share": "tests/assay/analysis/test_call_types.py",
-    **dict.fromkeys(ENERGY_RULES, "tests/assay/analysis/resources/test_energy_figures.py"),
+    **dict.fromkeys(ENERGY_RULES, "tests/assay/analysis/energy/test_figures.py"),
 }
 
 

@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.analysis.wire import alike
+from assay.analysis.wire import template as template_module
 from assay.analysis.wire.attempt import Attempt
 from assay.analysis.wire.template import template_of
 from tests.fuzz.wire_invariants import answers, read
@@ -75,6 +76,35 @@ def test_the_server_s_own_times_may_differ_too(raw: bytes, match: tuple[str, Non
 )
 def test_a_payload_of_another_form_makes_no_template(raw: bytes) -> None:
     assert template_of(raw, "a", None) is None
+
+
+def named(name: bytes, text: bytes = b"a") -> bytes:
+    return b'{"id":"%b","created":1700000000,"choices":[{"delta":{"content":"%b"}}]}' % (name, text)
+
+
+@pytest.mark.parametrize(
+    ("raw", "served"),
+    [
+        (named(b"reply-2"), True),
+        (named(b""), True),
+        (named(b"reply-2", b" \xe6\x8e\xa8"), True),
+        (named(rb"re\"ply", b"a"), False),  # an escape in the name
+        (named(b"reply-2").replace(b"choices", b"choiceS"), False),
+        (named(b"reply-2").replace(b"1700000000", b"1"), False),
+    ],
+)
+def test_a_form_serves_other_replies_of_the_same_server(raw: bytes, served: bool) -> None:
+    text = json.loads(raw)
+    words = (text.get("choices") or text["choiceS"])[0]["delta"]["content"]
+    template_module._forms.clear()
+    assert template_of(named(b"reply-1"), "a", None) is not None
+
+    found = template_of(raw, words, None)
+
+    assert found is not None
+    assert found.has_served is served
+    assert found.of_event(raw) == (words, None)
+    assert found.of_event(named(b"reply-1")) is None  # a template is one reply's
 
 
 _CHUNKS = st.one_of(

@@ -1,7 +1,7 @@
 """What a request and an output token cost by a price that somebody declared; without one, nothing is said.
 
-A price by the hour is charged for the whole window, busy or idle, for every declared device; a price by energy
-for all that was metered, which leaves out fans, memory and power supply.
+A price by the hour is charged for the whole window, busy or idle, for every declared device; a price by
+energy for all that was metered, which leaves out fans, memory and power supply.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,15 +10,15 @@ from typing import Any
 from assay.analysis.absence import Absent
 from assay.analysis.aggregates import Scope, aggregate
 from assay.analysis.documents import Aggregate
-from assay.analysis.resources.documents import CostRow
-from assay.analysis.resources.energy import Drawn
-from assay.analysis.resources.window_output import (
+from assay.analysis.energy.drawn import Drawn
+from assay.analysis.energy.window_output import (
     WindowOutput,
     by_request,
     by_token,
     reasons_of,
     value_of,
 )
+from assay.analysis.resources.documents import CostRow
 from assay.analysis.window import Window
 from experiments.schema.device import PricedBy
 

@@ -1,8 +1,8 @@
 """Energy over the load window, by meter: what requests and output tokens took, and what was drawn idle.
 
 A meter is a set of devices that count alike: accelerator boards by NVML, processor packages by RAPL. Neither
-sees the other, nor fans, memory or power supply, so each has figures of its own. A board that counts its energy
-is read by its total; one that only states its power by the trapezoids under it.
+sees the other, nor fans, memory or power supply, so each has figures of its own. A board that counts its
+energy is read by its total; one that only states its power by the trapezoids under it.
 
 The whole window's energy is divided by what came out of it: attempts that failed, were rejected or left have
 no share taken off. Idle is the energy of the time in which no attempt was in flight, and stands apart.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.analysis.absence import Absent
-from assay.analysis.resources.energy import Drawn, Meter, drawn, idle_spans
+from assay.analysis.energy.drawn import Drawn, Meter, drawn, idle_spans
 from assay.analysis.resources.readings import Reading
 
 S = 1_000_000_000

@@ -10,12 +10,9 @@ from typing import Any
 from assay.analysis.absence import Absent
 from assay.analysis.aggregates import Scope, aggregate
 from assay.analysis.documents import Aggregate
-from assay.analysis.rates import in_window
-from assay.analysis.resources.cost_figures import cost_aggregates, cost_of, cost_row
-from assay.analysis.resources.documents import CostRow, EnergyRow, ResourceReading
-from assay.analysis.resources.energy import Drawn, Meter, drawn
-from assay.analysis.resources.readings import Reading
-from assay.analysis.resources.window_output import (
+from assay.analysis.energy.cost import cost_aggregates, cost_of, cost_row
+from assay.analysis.energy.drawn import Drawn, Meter, drawn
+from assay.analysis.energy.window_output import (
     WindowOutput,
     by_request,
     by_token,
@@ -23,6 +20,9 @@ from assay.analysis.resources.window_output import (
     value_of,
     window_output,
 )
+from assay.analysis.rates import in_window
+from assay.analysis.resources.documents import CostRow, EnergyRow, ResourceReading
+from assay.analysis.resources.readings import Reading
 from assay.analysis.window import Window, in_flight_steps
 from assay.analysis.wire.attempt import Attempt
 

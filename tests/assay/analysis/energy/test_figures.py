@@ -6,10 +6,10 @@ import pytest
 
 from assay.analysis.absence import Absent
 from assay.analysis.aggregates import Scope
+from assay.analysis.energy.cost import NO_PRICE
+from assay.analysis.energy.drawn import Meter
+from assay.analysis.energy.figures import EnergyFigures, Metering, energy_figures
 from assay.analysis.metrics.energy_rules import ENERGY_RULES
-from assay.analysis.resources.cost_figures import NO_PRICE
-from assay.analysis.resources.energy import Meter
-from assay.analysis.resources.energy_figures import EnergyFigures, Metering, energy_figures
 from assay.analysis.resources.readings import Reading
 from assay.analysis.window import Window
 from assay.analysis.wire.attempt import Attempt
@@ -25,7 +25,7 @@ HOURLY = {
 
 
 def two_of_three() -> list[Attempt]:
-    """Three output tokens in the window and one completed; one cancelled; nothing in flight from 100 ms on."""
+    """Three tokens and one completed in the window; one cancelled; nothing in flight from 100 ms on."""
     return attempts(
         row("sent", 0),
         read(50, delta("a", ids=[1])),
