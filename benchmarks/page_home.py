@@ -10,7 +10,7 @@ import random
 import sys
 import tempfile
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -126,91 +126,103 @@ def _large_run(attempts: int, events: int) -> None:
 
 
 def _many_runs(count: int) -> None:
-    from assay.ledger.models import Bundle, Interpretation, Run
+    from django.db.models import F
+
+    from assay.ledger.models import Bundle, Interpretation, Run, Study
 
     rng = random.Random(SEED + count)
     template = Interpretation.objects.order_by("pk").first()
     assert template is not None
-    made = _queue(count, rng)
-    now = datetime.now(UTC)
-    ended, bundles = [], []
-    for number, run in enumerate(made):
-        created = now - timedelta(minutes=20 * (len(made) - number))
-        run.created_at = created
-        if number >= len(made) - QUEUED:
-            continue  # the newest wait
-        run.started_at = created + timedelta(seconds=rng.randint(1, 300))
-        if number >= len(made) - QUEUED - GOING:
-            run.state = "running"
-            run.progress = {"phase": "measure", "done": rng.randint(1, 90), "total": 100}
-            continue
-        run.state = rng.choice(ENDS)
-        run.ended_at = run.started_at + timedelta(seconds=rng.randint(30, 600))
-        run.state_reason = "" if run.state == "sealed" else "made up for the benchmark"
-        run.accepted_execution = (
-            None if run.state == "lost" else uuid.UUID(int=rng.getrandbits(128))
-        )
-        ended.append(run)
-    fields = ("state", "state_reason", "accepted_execution", "started_at", "ended_at", "progress")
-    Run.objects.bulk_update(made, [*fields, "created_at"], batch_size=CHUNK)
-    for run in ended:
-        bundles.append(
-            Bundle(
-                digest=f"{rng.getrandbits(256):064x}",
-                run=run,
-                execution_id=run.accepted_execution or uuid.UUID(int=rng.getrandbits(128)),
-                state=run.state,
-                spec_digest=run.spec_digest,
-                bytes=rng.randint(10**5, 10**7),
-                files=14,
-                level=rng.choice(("E1", "E2")),
-                identity_complete=rng.random() < 0.5,
-                sealed_at=run.ended_at,
-            )
-        )
+    runs = _runs(count, rng)
+    Study.objects.bulk_create(dict.fromkeys(run.study for run in runs), batch_size=CHUNK)
+    Run.objects.bulk_create(runs, batch_size=CHUNK)
+    # The model stamps a run with now; these were submitted a minute before they began.
+    begun = Run.objects.filter(started_at__isnull=False).exclude(study__name="large")
+    begun.update(created_at=F("started_at") - timedelta(minutes=1))
+    bundles = [_bundle(run, rng) for run in runs if run.ended_at is not None]
     Bundle.objects.bulk_create(bundles, batch_size=CHUNK)
     version, digest = template.definition_version, template.digest
-    readings = [
-        Interpretation(bundle=bundle, definition_version=version, digest=digest)
-        for bundle in bundles
-    ]
-    Interpretation.objects.bulk_create(readings, batch_size=CHUNK)
+    Interpretation.objects.bulk_create(
+        [Interpretation(bundle=b, definition_version=version, digest=digest) for b in bundles],
+        batch_size=CHUNK,
+    )
     _copy_readings(template.pk)
-    print(f"made {count:,} runs, {len(readings):,} of them with a reading", flush=True)
+    print(f"made {count:,} runs, {len(bundles):,} of them with a reading", flush=True)
 
 
-def _queue(count: int, rng: random.Random):  # type: ignore[no-untyped-def]
-    """Studies of a few runs each, through the service that every study goes through."""
-    from assay.ledger.models import Run
-    from assay.ledger.services import Declaration, PlannedRun, create_study
+def _runs(count: int, rng: random.Random):  # type: ignore[no-untyped-def]
+    """Studies of a few runs each; the newest runs wait or go, the others ended."""
+    from assay.ledger.ids import uuid7
+    from assay.ledger.models import Run, Study
 
     spec, digest = _spec()
-    made = []
-    while len(made) < count:
-        engine, version = rng.choice(ENGINES)
-        spec = {
-            **spec,
-            "artifact": {**spec["artifact"], "name": rng.choice(MODELS)},
-            "engine": {**spec["engine"], "key": engine, "version": version},
-            "device": {**spec["device"], "name": rng.choice(DEVICES)},
-        }
-        planned = PlannedRun(spec=spec, spec_digest=digest, position=0, repetition=0)
-        here = min(RUNS_A_STUDY, count - len(made))
-        study = create_study(
-            Declaration(
+    now = datetime.now(UTC)
+    runs: list[Run] = []
+    for number in range(count):
+        if number % RUNS_A_STUDY == 0:
+            study = Study(
+                id=uuid7(),
                 name=f"nightly_{rng.randint(0, 400)}",
                 title="Filled for the page benchmark",
                 question="How fast do the pages of a full installation come?",
                 tags=rng.sample(TAGS, 2),
                 owner=rng.choice(("ada", "grace", "edsger")),
-            ),
-            [
-                replace(planned, position=n, variables={"load.concurrency": 2**n})
-                for n in range(here)
-            ],
+            )
+            engine, version = rng.choice(ENGINES)
+            model, device = rng.choice(MODELS), rng.choice(DEVICES)
+        run = Run(
+            id=uuid7(),
+            study=study,
+            position=number % RUNS_A_STUDY,
+            spec=spec,
+            spec_digest=digest,
+            variables={"load.concurrency": 2 ** (number % RUNS_A_STUDY)},
+            artifact_name=model,
+            engine_key=engine,
+            engine_version=version,
+            device_name=device,
         )
-        made += list(Run.objects.filter(study=study).order_by("position"))
-    return made
+        _live(
+            run, left=count - number, began=now - timedelta(minutes=20 * (count - number)), rng=rng
+        )
+        runs.append(run)
+    return runs
+
+
+def _live(run, *, left: int, began: datetime, rng: random.Random) -> None:  # type: ignore[no-untyped-def]
+    """Where the run stands, by how many were submitted after it."""
+    if left <= QUEUED:
+        return
+    run.started_at = began
+    if left <= QUEUED + GOING:
+        run.state = "running"
+        run.progress = {"phase": "measure", "done": rng.randint(1, 90), "total": 100}
+        return
+    run.state = rng.choice(ENDS)
+    run.ended_at = began + timedelta(seconds=rng.randint(30, 600))
+    run.state_reason = "" if run.state == "sealed" else "made up for the benchmark"
+    run.accepted_execution = None if run.state == "lost" else _uuid(rng)
+
+
+def _bundle(run, rng: random.Random):  # type: ignore[no-untyped-def]
+    from assay.ledger.models import Bundle
+
+    return Bundle(
+        digest=f"{rng.getrandbits(256):064x}",
+        run=run,
+        execution_id=run.accepted_execution or _uuid(rng),
+        state=run.state,
+        spec_digest=run.spec_digest,
+        bytes=rng.randint(10**5, 10**7),
+        files=14,
+        level=rng.choice(("E1", "E2")),
+        identity_complete=rng.random() < 0.5,
+        sealed_at=run.ended_at,
+    )
+
+
+def _uuid(rng: random.Random) -> uuid.UUID:
+    return uuid.UUID(int=rng.getrandbits(128))
 
 
 # What a reading consists of: table, and its columns with the ones that are scaled.

@@ -66,6 +66,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='run',
+            index=models.Index(fields=['state', '-created_at', '-id', 'study', 'artifact_name', 'engine_key', 'engine_version', 'device_name'], name='run_list_of_state'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
             index=models.Index(fields=['state', 'queue', 'study', 'position', 'repetition'], name='run_queue_order'),
         ),
         migrations.AddIndex(
@@ -75,6 +79,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='run',
             index=models.Index(fields=['-ended_at', 'state'], name='run_ended'),
+        ),
+        migrations.RemoveIndex(
+            model_name='measure',
+            name='ledger_meas_rule_1f4b04_idx',
+        ),
+        migrations.AddIndex(
+            model_name='measure',
+            index=models.Index(fields=['interpretation', 'rule', 'statistic'], name='measure_of_reading'),
         ),
         migrations.RunPython(show, migrations.RunPython.noop),
     ]

@@ -1,4 +1,4 @@
-"""Draw ``docs/screenshots`` anew: ``python -m tests.e2e.screenshots [HOME]``.
+"""Draw ``docs/screenshots`` anew: ``python -m tests.e2e.screenshots [HOME [BEGINNING-OF-NAMES]]``.
 
 Shows the newest sealed run of HOME (default: ``ASSAY_HOME``, else ``var/``). When there is none, the example
 study is run first, on the real model. Nothing made up is ever drawn.
@@ -35,6 +35,13 @@ PAGES = {
     "model": "/models/Qwen__Qwen3-Next-80B-A3B-Instruct?device=H200-SXM&batch=16",
     "fits": "/models/fits?context=8192&batch=4",
 }
+# Of the newest sealed vLLM run, where the home has one.
+VLLM_PAGES = {
+    "vllm-overview": "/runs/{vllm}",
+    "vllm-identity": "/runs/{vllm}/identity",
+    "vllm-timeline": "/runs/{vllm}/timeline",
+    "vllm-ledgers": "/runs/{vllm}/ledgers",
+}
 IN_EVERY_WAY = ("home", "runs", "overview", "timeline", "ledgers")  # the others at 1440 px, light
 HEIGHTS = {1440: 1100, 390: 1200}
 
@@ -47,8 +54,10 @@ from django.db.models import Count
 from assay.ledger.models import Interpretation, Study
 found = Interpretation.objects.filter(bundle__state="sealed", bundle__run__isnull=False)
 newest = found.order_by("-created_at").select_related("bundle__run__artifact").first()
+vllm = found.filter(bundle__run__engine_key="vllm").order_by("-bundle__sealed_at").first()
 widest = Study.objects.annotate(n=Count("runs__bundles")).order_by("-n", "-created_at").first()
 print(json.dumps(newest and {
+    **({"vllm": str(vllm.bundle.run_id)} if vllm else {}),
     "run": str(newest.bundle.run_id), "study": str(widest.pk),
     "artifact": newest.bundle.run.artifact.digest, "reading": newest.definition_version,
     "bundle": newest.bundle_id}))
@@ -72,7 +81,7 @@ def main(arguments: list[str]) -> int:
         browser = sites.chromium(playwright)
         for width in (1440, 390):
             for scheme in ("light", "dark"):
-                draw(browser, site, width, scheme)
+                draw(browser, site, width, scheme, only="".join(arguments[1:2]))
         browser.close()
     print(f"{len(list(TARGET.glob('*.png')))} screenshots in {TARGET}")
     return 0
@@ -94,17 +103,20 @@ def run_example(home: Path) -> None:
     subprocess.run(command, env=sites.environment(home), cwd=CHECKOUT, check=True)
 
 
-def draw(browser: Browser, site: Site, width: int, scheme: str) -> None:
+def draw(browser: Browser, site: Site, width: int, scheme: str, *, only: str) -> None:
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHTS[width]},
         color_scheme=scheme,  # type: ignore[arg-type]
     )
     window = sites.watch(context, site)
-    for name, path in PAGES.items():
+    shown = {**PAGES, **VLLM_PAGES} if "vllm" in site.ids else PAGES
+    for name, path in shown.items():
         if (width, scheme) != (1440, "light") and name not in IN_EVERY_WAY:
             continue
+        if not name.startswith(only):
+            continue
         page = window.open(path.format(**site.ids))
-        if name == "identity":
+        if name.endswith("identity"):
             page.locator("a.chip[data-strength=log]").first.click()
             page.locator(".quote").first.wait_for()
         page.screenshot(path=TARGET / f"{name}-{width}-{scheme}.png")

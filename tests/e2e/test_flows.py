@@ -253,3 +253,91 @@ def test_a_figure_is_redrawn_when_the_colour_scheme_changes(browse: Open, site: 
     page.emulate_media(color_scheme="dark")
 
     expect(label).not_to_have_css("fill", light)
+
+
+def test_a_slider_moves_the_ledgers_and_the_address_carries_the_instant(
+    browse: Open, site: Site
+) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}/ledgers")
+    page.evaluate("window.sameDocument = true")
+    slider = page.get_by_label("from the first instant to the last")
+
+    slider.focus()
+    page.keyboard.press("Home")
+    for _ in range(3):
+        page.keyboard.press("PageUp")
+
+    expect(page.locator(".moment")).to_contain_text("As the ledgers stood at", timeout=20_000)
+    shown = f"{float(page.locator('#at').input_value()):g}"
+    expect(page).to_have_url(re.compile(rf"[?&]at={re.escape(shown)}(&|$)"), timeout=20_000)
+    assert page.evaluate("window.sameDocument")
+    assert page.evaluate("document.activeElement.type") == "range"  # the keyboard's place is kept
+    page.reload()
+    expect(page.locator("#at")).to_have_value(shown)
+
+
+def test_a_typed_instant_shows_what_differed_then(browse: Open, site: Site) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}/ledgers")
+
+    page.fill("#at", "9.5")
+
+    page.get_by_role("link", name="over for the client, not for the server").click()
+    rows = page.locator("#attempts-region table.tight tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text("load-0006.A1")
+    expect(rows.first).to_contain_text("running")
+
+
+def test_a_closer_look_stays_in_the_address(browse: Open, site: Site) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}/timeline")
+    area = page.locator(".plot .nsewdrag").first.bounding_box()
+    assert area is not None
+    middle = area["y"] + area["height"] / 2
+
+    page.mouse.move(area["x"] + 10, middle)
+    page.mouse.down()
+    page.mouse.move(area["x"] + 160, middle, steps=6)
+    page.mouse.up()
+
+    page.wait_for_url(re.compile(r"from=[-\d.]+&to=[\d.]+&domain=0"))
+    expect(page.locator("#behind-0 details summary")).not_to_contain_text("130 ")
+    asked = page.url
+    page.goto(asked)
+    expect(page.locator("input[name=from]").last).to_have_value(
+        re.search(r"from=([-\d.]+)", asked)[1]  # type: ignore[index]
+    )
+
+
+@pytest.mark.parametrize("form", ["PNG", "SVG"])
+def test_a_figure_is_saved_without_asking_anybody(form: str, browse: Open, site: Site) -> None:
+    window = browse()
+    page = window.open(f"/runs/{site.ids['run']}/latency")
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name=re.compile(f"^{form}: Empirical")).click()
+
+    saved = download.value
+    assert saved.suggested_filename.endswith(f".{form.lower()}")
+    begins = {"PNG": b"\x89PNG", "SVG": b"<svg"}[form]
+    assert begins in saved.path().read_bytes()[:200]
+    assert window.abroad == []
+
+
+def test_a_table_is_saved_under_the_filter_of_its_page(browse: Open, site: Site) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}/ledgers?client=timeout")
+
+    with page.expect_download() as download:
+        page.locator("#attempts-region > .table-foot").get_by_role("link", name="CSV").click()
+
+    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("load-0006.A1,")
+
+
+def test_the_page_is_read_in_chinese_by_one_link(browse: Open, site: Site) -> None:
+    page = browse().open(f"/runs/{site.ids['run']}")
+
+    page.get_by_role("link", name="简体中文").click()
+
+    expect(page.get_by_role("heading", name="受什么限制")).to_be_visible()
+    assert page.locator("html").get_attribute("lang") == "zh-hans"

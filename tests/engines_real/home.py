@@ -34,6 +34,11 @@ class Run:
     def table(self, name: str) -> list[dict[str, Any]]:
         return list(pq.read_table(self.bundle / name).to_pylist())
 
+    def interpretation(self) -> dict[str, Any]:
+        (path,) = (self.home / "derived" / self.said["bundle_digest"]).glob("*/interpretation.json")
+        found: dict[str, Any] = json.loads(path.read_bytes())
+        return found
+
     def derived(self, name: str) -> list[dict[str, Any]]:
         (path,) = (self.home / "derived" / self.said["bundle_digest"]).glob(f"*/{name}")
         return list(pq.read_table(path).to_pylist())

@@ -100,6 +100,21 @@ def test_the_engines_log_counts_two_aborts_and_its_finish_counter_none(six: Run)
     assert after["length"] - before.get("length", 0) == 5
 
 
+@pytest.mark.req("8.05")
+def test_the_engines_record_stands_beside_its_counters_fact_by_fact(six: Run) -> None:
+    found = six.interpretation()
+    checks = {check["fact"]: check for check in found["counters"]["checks"]}
+
+    assert checks["completed"]["verdict"] == "agree"
+    assert checks["rejected"]["verdict"] == "agree"
+    # vLLM's log prints two aborts that its counter does not count; the map of its series says why
+    assert (checks["cancelled"]["recorded"], checks["cancelled"]["counted"]) == (2, 0)
+    assert checks["cancelled"]["verdict"] == "explained"
+    assert any(
+        line.startswith("server, cancelled") for line in found["reconciliation"]["differences"]
+    )
+
+
 @pytest.mark.req("10.01")
 def test_the_iteration_lane_holds_every_prompt_token_that_the_engine_counted(six: Run) -> None:
     steps = six.derived("iterations.parquet")

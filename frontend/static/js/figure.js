@@ -119,6 +119,8 @@
 
   const start = async (holder) => {
     const figure = JSON.parse(document.getElementById(holder.dataset.figure).textContent);
+    // Before it is drawn it is a picture; once it can be zoomed and clicked it is a group of things to use.
+    holder.querySelector(".plot").setAttribute("role", "group");
     await draw(holder, figure);
     offerFiles(holder);
     if (holder.dataset.detail) followZoom(holder);

@@ -35,14 +35,14 @@ def team_named(slug: str) -> Team:
 def visible_teams(access: Access) -> QuerySet[Team]:
     """The teams somebody is in; all of them for whoever runs the installation."""
     teams = Team.objects.order_by("slug")
-    if Action.view not in access.scopes:
+    if Action.view not in access.scopes or access.user.pk is None:
         return teams.none()
     return teams if access.everywhere else teams.filter(memberships__user_id=access.user.pk)
 
 
 def may_manage(access: Access, team: Team) -> bool:
     """Maintainers, whether the team has projects or none, and whoever runs the installation."""
-    if Action.manage not in access.scopes:
+    if Action.manage not in access.scopes or access.user.pk is None:
         return False
     own = Membership.objects.filter(team=team, user_id=access.user.pk, role=Role.maintainer)
     return access.everywhere or own.exists()

@@ -4,7 +4,8 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest
-from ninja import Query, Router
+from ninja import Router
+from ninja.params import functions as parameters
 
 from assay.analysis.comparability.comparison import compare_runs
 from assay.analysis.comparability.document import comparison_document
@@ -15,7 +16,7 @@ from assay.ledger.comparing import records
 from assay.ledger.visibility import visible_runs
 
 router = Router(tags=["compare"])
-RUNS = Query(..., min_length=1, max_length=32)
+RUNS = parameters.Query(..., min_length=1, max_length=32)
 
 
 @router.get("/compare", response=answers(dict[str, Any]), throttle=PerMinute("compare", 60))

@@ -11,6 +11,7 @@ from assay.analysis.counters.documents import CounterReading, SeriesReading
 from assay.analysis.counters.recorded_counts import Bounds, RecordedCounts, prefill_tokens
 from assay.analysis.counters.series_readings import Scraped, series_readings
 from assay.analysis.iterations import IterationLog
+from assay.analysis.observed import CountedStep, ObservedStep
 from assay.analysis.resources.readings import Window
 from assay.archive.readers import Bundle
 from runners.protocol import layout
@@ -51,7 +52,9 @@ class CounterSource:
     ) -> CounterReading | None:
         if self._known is None:
             return None
-        bounds, steps = recorded.bounds, [*iterations.steps, *(s for s, _ in iterations.counted)]
+        bounds = recorded.bounds
+        steps: list[ObservedStep | CountedStep] = [*iterations.steps]
+        steps += [step for step, _ in iterations.counted]
         grown = None
         if bounds is not None and self._table is not None:
             grown = Grown(first=self._values(0), last=self._values(self._table.num_rows - 1))

@@ -1,7 +1,7 @@
 """A run as MLflow holds one: parameters as declared, metrics under their rule ids, digests as tags.
 
-A measure that has no finite value is no metric there: that tracker turns what is no number into one. It is named
-in a tag with its reason, and stands in the interpretation that goes along as an artifact.
+A measure that has no finite value is no metric there: that tracker turns what is no number into one. It is
+named in a tag with its reason, and stands in the interpretation that goes along as an artifact.
 """
 
 import json
@@ -54,7 +54,8 @@ def mlflow_run(bundle: Bundle, reading: StoredReading) -> MlflowRun:
     }
     return MlflowRun(
         experiment=str(header.get("study") or "assay"),
-        name=f"{header.get('study')} {str(header.get('run_id'))[-12:]}",
+        name=" ".join(filter(None, [header.get("study"), str(header.get("run_id") or "")[-12:]]))
+        or bundle.digest[:12],
         start_ms=start_ms,
         end_ms=end_ms,
         status="FINISHED" if header.get("state") == "sealed" else "FAILED",

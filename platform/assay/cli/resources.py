@@ -52,8 +52,8 @@ def _show(resources: ResourceReading) -> None:
     ):
         rows = [(e["resource"], e["item"], *_columns(e)) for e in entries]
         console.print(_table(title, ("resource", "item", "rated", "observed", "assumed"), rows))
-    for title, columns, rows in _tables(resources):
-        console.print(_table(title, columns, rows))
+    for title, columns, body in _tables(resources):
+        console.print(_table(title, columns, body))
 
 
 def _tables(

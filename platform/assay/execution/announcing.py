@@ -15,11 +15,11 @@ def run_ended(run_id: UUID) -> None:
 
 
 def _tell(run_id: UUID) -> None:
-    run = Run.objects.select_related("study").get(id=run_id)
+    run = Run.objects.select_related("study__project").get(id=run_id)
     repetition = f" repetition {run.repetition}" if run.repetition else ""
     notify(
         Event.run_ended,
-        run.study.project_id,
+        run.study.project.id,
         f"{run.study.name} #{run.position}{repetition} is {run.state}",
         f"/runs/{run.id}",
     )

@@ -90,6 +90,19 @@ class Run(models.Model):
                 name="run_list",
             ),
             models.Index(
+                fields=[
+                    "state",
+                    "-created_at",
+                    "-id",
+                    "study",
+                    "artifact_name",
+                    "engine_key",
+                    "engine_version",
+                    "device_name",
+                ],
+                name="run_list_of_state",
+            ),
+            models.Index(
                 fields=["state", "queue", "study", "position", "repetition"],
                 name="run_queue_order",
             ),
@@ -176,7 +189,10 @@ class Measure(models.Model):
     absent = models.TextField(blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["rule", "statistic"])]
+        indexes = [
+            # Numbers are always asked for by their readings; ShownMeasure is asked by rule alone.
+            models.Index(fields=["interpretation", "rule", "statistic"], name="measure_of_reading")
+        ]
 
 
 class ShownMeasure(models.Model):

@@ -14,6 +14,8 @@ _DELETE = 0x7F
 
 def visible(text: str, limit: int = MAX_CHARACTERS) -> str:
     """``text`` with every invisible mark replaced by a picture of it, cut at ``limit`` characters."""
+    if len(text) <= limit and text.isprintable():
+        return text
     shown = "".join(map(_picture, text[:limit]))
     if len(text) > limit:
         shown += f" … ({len(text) - limit} more characters)"

@@ -8,6 +8,8 @@ from django.db import transaction
 from assay.analysis.regression.answers import Answer
 from assay.ledger.models import Run
 from assay.ledger.queries import bundle_of, interpretation_of
+from assay.notifications.models import Event
+from assay.notifications.services import notify
 from assay.regressions.models import CheckRecord, Finding, FindingStep, Schedule
 from assay.regressions.reading import metric_name
 from assay.versions.between import records_between
@@ -46,12 +48,23 @@ def open_for(run: Run, schedule: Schedule, rows: Sequence[CheckRecord]) -> Findi
             records=records_between(run.engine_key, before.engine_version, run.engine_version),
             residuals=_residuals(before, run),
         )
+        _tell(found)
     else:
         known = {m["metric"] for m in found.metrics}
         found.metrics = [*found.metrics, *(m for m in metrics if m["metric"] not in known)]
         found.save(update_fields=["metrics"])
     CheckRecord.objects.filter(pk__in=[r.pk for r in confirmed]).update(finding=found)
     return found
+
+
+def _tell(found: Finding) -> None:
+    moved = ", ".join(f"{m['metric']} {m['change']:+.1%}" for m in found.metrics)
+    notify(
+        Event.finding_opened,
+        found.schedule.project_id,
+        f"{found.schedule.name}: {moved}",
+        f"/findings/{found.pk}",
+    )
 
 
 @transaction.atomic

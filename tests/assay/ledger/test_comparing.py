@@ -3,6 +3,7 @@
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from assay.analysis.definition import DEFINITION_VERSION
 from assay.archive.paths import Home
 from assay.ledger.comparing import gathered, records
 from assay.ledger.indexing import index_interpretation
@@ -56,7 +57,7 @@ def test_the_newest_definition_that_every_run_was_read_by_is_chosen(lab: Laborat
 
     found = gathered([lab.run, lab.sweep[0]])
 
-    common = simulated.DEFINITION_VERSION
+    common = DEFINITION_VERSION
     assert [record.definition_version for record in found.records] == [common, common]
     assert found.records[0].definition_versions == ("2027.1.1", common)
     assert found.readings[str(lab.run.pk)].name == common

@@ -71,6 +71,7 @@ def test_an_address_fills_the_form_in_and_shows_the_very_digest_of_the_command_l
     assert 'name="v.engine.settings.max_batch"' in text
 
 
+@pytest.mark.req("12.06")
 def test_the_memory_budget_stands_beside_the_device(somebody: Client) -> None:
     text = shown(somebody)
 

@@ -9,15 +9,15 @@ from django.urls import reverse
 
 from assay.archive.derived_schemas import EVENTS, ITERATIONS, ITERATIONS_SCHEMA, TIMELINE_SCHEMA
 from assay.pages.charts.timeline import View
-from assay.pages.charts.tracks import Track
-from assay.pages.contexts import step_tracks
+from assay.pages.charts.tracks import Shown, Track
+from assay.pages.contexts import step_tracks, timeline_page
 from assay.pages.contexts import timeline as module
 from assay.pages.contexts.gauge_tracks import gauge_tracks, gauges, values
 from assay.pages.contexts.head import run_head
 from assay.pages.contexts.step_tracks import StepRecord
 from assay.pages.contexts.telemetry_tracks import telemetry_tracks
 from assay.pages.contexts.timeline import DomainTimeline, domain_timelines, view
-from assay.pages.contexts.timeline_page import Asked, shown
+from assay.pages.contexts.timeline_page import Asked
 from tests.assay.pages import simulated, simulated_bundle
 from tests.assay.pages.conftest import page
 from tests.assay.pages.factory import Laboratory
@@ -72,7 +72,7 @@ def many(folder: Path, attempts: int, steps: int = 0) -> DomainTimeline:
 
 
 def drawn(timeline: DomainTimeline, **asked: float) -> dict[str, Track]:
-    return {track.key: track for track in shown(timeline, Asked(**asked)).tracks}  # type: ignore[arg-type]
+    return {track.key: track for track in timeline_page.shown(timeline, Asked(**asked)).tracks}  # type: ignore[arg-type]
 
 
 def test_few_attempts_have_a_lane_each(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_looking_closer_brings_the_lanes_back(tmp_path: Path) -> None:
 
 
 def test_the_table_behind_holds_the_first_intervals_of_the_range(tmp_path: Path) -> None:
-    table = shown(many(tmp_path, 10_000), Asked(from_s=50.0, to_s=50.1)).table
+    table = timeline_page.shown(many(tmp_path, 10_000), Asked(from_s=50.0, to_s=50.1)).table
 
     # 111 attempts touch the range: 11 still wait and have not streamed, 40 wait and stream later, ...
     assert table.total > len(table.bars) == module.TABLE_ROWS
@@ -191,13 +191,9 @@ class TestRows:
         return tmp_path / "bundle"
 
     def rows(self, bundle: Path, keys: list[str], low: float, high: float) -> list[Track]:
-        span = {"start_s": low, "end_s": high}
-        origin = simulated.ORIGIN_NS
+        shown = Shown(domain="d", origin_ns=simulated.ORIGIN_NS, start_s=low, end_s=high)
         names = [key for key in keys if key.startswith("lab_")]
-        return [
-            *gauge_tracks(bundle, names, domain="d", origin_ns=origin, **span),
-            *telemetry_tracks(bundle, keys, domain="d", origin_ns=origin, **span),
-        ]
+        return [*gauge_tracks(bundle, names, shown), *telemetry_tracks(bundle, keys, shown)]
 
     def test_gauges_are_those_of_the_text_and_no_counters(self, bundle: Path) -> None:
         assert [g.name for g in gauges(bundle)] == ["lab_requests_running", "lab_requests_waiting"]

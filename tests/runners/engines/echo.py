@@ -9,6 +9,7 @@ from runners.engines.base import EvidenceContext, LaunchContext, LaunchPlan
 from runners.protocol import layout
 from runners.protocol.clocks import clock_domain
 from runners.protocol.documents import IDENTITY_ITEMS, Evidence, IdentityItem
+from runners.protocol.series import SeriesMap
 
 SERVER = Path(__file__).with_name("echo_server.py")
 
@@ -46,6 +47,9 @@ class EchoAdapter:
 
     def metrics_path(self) -> str | None:
         return "/metrics"
+
+    def series(self) -> SeriesMap:
+        return {}
 
     def profile_start(self) -> tuple[str, str, Mapping[str, Any]] | None:
         return ("POST", "/start_profile", {})

@@ -14,11 +14,15 @@ def measuring_notes(sides: Sequence[Side]) -> tuple[str, ...]:
 
 
 def _notes(sides: Sequence[Side]) -> Iterator[str]:
+    ungraded = []
     for side in sides:
         for run in side.runs:
             if run.definition_version is None or run.grade in _TRUSTED:
                 continue
-            if not run.grade:
-                yield f"{side.letter}, {run.name}: how far its client's figures can be trusted is not known"
-            else:
+            if run.grade:
                 yield f"{side.letter}, {run.name}: grade {run.grade}, {run.grade_reasons[0]}"
+            else:
+                ungraded.append(side.letter)
+    if ungraded:
+        letters = ", ".join(dict.fromkeys(ungraded))
+        yield f"{letters}: how far their client's figures can be trusted is not known"

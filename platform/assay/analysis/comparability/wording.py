@@ -17,7 +17,27 @@ def verdict(comparison: Comparison) -> str:
     if not comparison.pairs:
         runs = len(comparison.runs)
         return f"One configuration in {runs} runs: there is nothing to compare, only their spread."
-    return " ".join(pair_verdict(comparison.sides[0].letter, pair) for pair in comparison.pairs)
+    reference = comparison.sides[0].letter
+    if _is_one_variable(comparison.pairs):
+        return _all_of_one_variable(reference, comparison.pairs)
+    return " ".join(pair_verdict(reference, pair) for pair in comparison.pairs)
+
+
+def _is_one_variable(pairs: Sequence[Pair]) -> bool:
+    """Whether several sides differ from the first in one and the same field alone."""
+    fields = {pair.attributed_to for pair in pairs}
+    alone = all(pair.standing is Standing.attributable for pair in pairs)
+    return len(pairs) > 1 and len(fields) == 1 and alone
+
+
+def _all_of_one_variable(reference: str, pairs: Sequence[Pair]) -> str:
+    fields = [_attributed(pair) for pair in pairs]
+    others = ", ".join(str(field.right) for field in fields)
+    alone = ", as far as is known" if any(pair.conditions for pair in pairs) else ""
+    return (
+        f"{pairs[0].letter} to {pairs[-1].letter} each differ from {reference} in {fields[0].path} "
+        f"({fields[0].left}; {others}) alone{alone}."
+    )
 
 
 def pair_verdict(reference: str, pair: Pair) -> str:
@@ -38,7 +58,7 @@ def pair_verdict(reference: str, pair: Pair) -> str:
             f"({_named(moved)}): a difference belongs to none of them alone."
         )
     if pair.standing is Standing.attributable:
-        field = next(f for f in pair.identity.fields if f.path == pair.attributed_to)
+        field = _attributed(pair)
         alone = "" if not pair.conditions else ", as far as is known"
         return f"{pair.letter} differs from {reference} in {_moved(field)} alone{alone}."
     if pair.standing is Standing.refused:
@@ -57,6 +77,10 @@ def spread_words(comparison: Comparison) -> str:
     return (
         f"fresh starts: {counted}; with fewer than {FEWEST_STARTS} the spread of a side is unknown"
     )
+
+
+def _attributed(pair: Pair) -> FieldPair:
+    return next(f for f in pair.identity.fields if f.path == pair.attributed_to)
 
 
 def _why(refusals: Sequence[Finding]) -> str:

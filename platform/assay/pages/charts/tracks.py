@@ -16,6 +16,27 @@ _DASHES = ("solid", "dot", "dash", "dashdot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The range that is drawn: seconds from ``origin_ns``, on the clock of ``domain``."""
+
+    domain: str
+    origin_ns: int
+    start_s: float
+    end_s: float
+
+    @property
+    def low_ns(self) -> int:
+        return self.origin_ns + round(self.start_s * 1e9)
+
+    @property
+    def high_ns(self) -> int:
+        return self.origin_ns + round(self.end_s * 1e9)
+
+    def seconds(self, t_ns: int) -> float:
+        return round((t_ns - self.origin_ns) / 1e9, 6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """One series over the instants of its track. ``peak`` is the most of each bin, where values are means."""
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from assay.accounts import tokens
-from assay.accounts.models import Action, Membership
+from assay.accounts.models import Action, ApiToken, Membership
 from assay.pages.forms.account import TokenForm
 
 SHOWN = 100
@@ -50,7 +50,7 @@ class AccountPage:
     teams: list[TeamRow]
     administrator: bool
     form: TokenForm
-    password: "PasswordChangeForm[User] | None"
+    password: PasswordChangeForm | None
     secret: str
     findings: Sequence[object]
 
@@ -59,7 +59,7 @@ def account_page(
     request: HttpRequest,
     *,
     form: TokenForm | None = None,
-    password: "PasswordChangeForm[User] | None" = None,
+    password: PasswordChangeForm | None = None,
     secret: str = "",
     findings: Sequence[object] = (),
 ) -> AccountPage:
@@ -77,7 +77,7 @@ def account_page(
     )
 
 
-def _token_row(token: tokens.ApiToken) -> TokenRow:
+def _token_row(token: ApiToken) -> TokenRow:
     return TokenRow(
         id=token.pk,
         name=token.name,

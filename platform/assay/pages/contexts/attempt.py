@@ -190,7 +190,7 @@ def _ledger(
 def _state(row: LedgerRow, head: RunHead) -> StateRow:
     return StateRow(
         state=row["state"],
-        detail=row["detail"] or "",
+        detail=visible(row["detail"] or ""),
         from_s=_since(row["from_ns"], 0),
         to_s=_since(row["to_ns"], 0),
         evidence=row["evidence"] or "",

@@ -192,7 +192,8 @@ def _name(row: ResidualRow) -> str:
 def _residual_figure(found: Comparison) -> Figure | None:
     """Times alone: work and capacity either agree exactly or were not measured."""
     letters = [side.letter for side in found.sides]
-    dots, names = [], []
+    dots: list[RatioDot] = []
+    names: list[str] = []
     for row in found.residuals:
         own = [
             _residual_dot(row, place, letters[place], value)
@@ -224,10 +225,9 @@ def _residual_dot(row: ResidualRow, place: int, letter: str, value: SideResidual
 def exported_distribution(found: Distribution | None) -> tuple[list[str], list[list[Any]]]:
     statistics = ["min", *QUANTILES, "max"]
     columns = ["side", "run", "name", "rule", "n", "offered", *(f"{s}_s" for s in statistics)]
-    rows = [
-        [r.letter, r.run, r.name, found.rule, r.n, r.offered, *r.values]
-        for r in (found.rows if found is not None else ())
-    ]
+    if found is None:
+        return columns, []
+    rows = [[r.letter, r.run, r.name, found.rule, r.n, r.offered, *r.values] for r in found.rows]
     return columns, rows
 
 

@@ -35,7 +35,7 @@ GROUPS: tuple[tuple[str, Any, Any], ...] = (
     ),
     (Verdict.same.value, _("Same"), _("Equal on every side.")),
 )
-# A longer group is folded; what is the same always is, and comes only when it is asked for.
+# A longer group is folded; what is the same comes only when it is asked for, and then open.
 MOST_OPEN = 12
 
 
@@ -46,6 +46,10 @@ class FieldLine:
     values: list[tuple[str, Any]]  # letter of the side, value
     note: str
     follows: str
+
+    @property
+    def all_unknown(self) -> bool:
+        return self.verdict == Verdict.unknown and all(v is None for _k, v in self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +62,8 @@ class FieldGroup:
 
     @property
     def is_open(self) -> bool:
-        return self.key != FOLLOWING and self.count <= MOST_OPEN
+        is_asked_for = self.key == Verdict.same
+        return is_asked_for or (self.key != FOLLOWING and self.count <= MOST_OPEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

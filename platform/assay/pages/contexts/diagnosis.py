@@ -4,6 +4,7 @@ Boundary and unit, end to end on one clock, the path with labelled intervals, an
 before the last of them a lead is a hypothesis. Leads name responsibilities of an engine, never a cause.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import variance
@@ -177,7 +178,8 @@ def _waiting(head: RunHead) -> float | None:
     steps = pl.scan_parquet(path)
     if "waiting" not in steps.collect_schema().names():
         return None
-    return steps.select(pl.col("waiting").median()).collect().item()
+    median: float | None = steps.select(pl.col("waiting").median()).collect().item()
+    return median
 
 
 def _rows(run: Observed, reference: Observed | None) -> Iterator[ObservedRow]:
@@ -280,7 +282,7 @@ def _tolerance(before: DelayedRuns, after: DelayedRuns) -> float:
     spread = [
         variance(runs.wall_s) / len(runs.wall_s) for runs in (before, after) if len(runs.wall_s) > 1
     ]
-    return STANDARD_ERRORS * sum(spread) ** 0.5
+    return STANDARD_ERRORS * math.sqrt(sum(spread))
 
 
 def _proofs(

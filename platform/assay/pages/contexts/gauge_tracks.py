@@ -12,10 +12,9 @@ from pathlib import Path
 
 import polars as pl
 
-from assay.pages.charts.tracks import Line, Track
+from assay.pages.charts.tracks import Line, Shown, Track
 from runners.protocol import layout
 
-NS = 1e9
 MAX_SCRAPES = 240
 MAX_LABELS = 4  # a gauge with more label sets than this is drawn as its sum
 _GAUGE = re.compile(r"^# TYPE (\S+) gauge\s*$", re.MULTILINE)
@@ -50,21 +49,18 @@ def _place(name: str) -> int | None:
     return next((place for place, word in enumerate(_TELLING) if word in name), None)
 
 
-def gauge_tracks(
-    bundle: Path, names: Sequence[str], *, domain: str, origin_ns: int, start_s: float, end_s: float
-) -> list[Track]:
-    """One row a gauge. ``origin_ns`` is the run's origin on the client's clock, which stamps the scrapes."""
+def gauge_tracks(bundle: Path, names: Sequence[str], shown: Shown) -> list[Track]:
+    """One row a gauge. ``shown`` is on the client's clock, which stamps the scrapes."""
     path = bundle / layout.SCRAPES
     if not names or not path.is_file():
         return []
     times = _times(path)
-    low, high = origin_ns + round(start_s * NS), origin_ns + round(end_s * NS)
-    inside = [number for number, t_ns in enumerate(times) if low <= t_ns <= high]
+    inside = [number for number, t_ns in enumerate(times) if shown.low_ns <= t_ns <= shown.high_ns]
     if not inside:
         return []
     chosen = tuple(_spread(inside, MAX_SCRAPES))
     read = _read(path, chosen, tuple(names))
-    at_s = [round((times[number] - origin_ns) / NS, 6) for number in chosen]
+    at_s = [shown.seconds(times[number]) for number in chosen]
     found = []
     for name in names:
         lines = _lines([scrape.get(name, {}) for scrape in read])
@@ -75,7 +71,7 @@ def gauge_tracks(
                     title=name,
                     unit="",
                     source=layout.SCRAPES,
-                    clock_domain=domain,
+                    clock_domain=shown.domain,
                     at_s=at_s,
                     lines=lines,
                     binned=False,

@@ -12,17 +12,17 @@ from assay.analysis.clocks import Instant
 from assay.analysis.documents import LEDGERS, CancelCheck, LedgerRow
 from assay.analysis.ledgers.joined_at import NOT_YET, AttemptAt, ledgers_at
 from assay.analysis.reconciliation_steps import Station, stations
-from assay.archive.derived_schemas import ATTEMPTS, CHECKS, LEDGER_ROWS
-from assay.archive.stored_reading import StoredReading
+from assay.archive.derived_schemas import ATTEMPTS, LEDGER_ROWS
 from assay.ledger.models import LedgerCount
 from assay.pages import words
 from assay.pages.at_instant import attempts_at, extent, next_changes
 from assay.pages.contexts.head import RunHead
 from assay.pages.contexts.identity import ledger_quote_url
 from assay.pages.contexts.ledger_filter import NOTHING_YET, LedgerFilter
+from assay.pages.contexts.ledger_sums import Matrix, matrix, told
 from assay.pages.contexts.overview import LedgerSummary, ledger_summaries
+from assay.pages.hostile import visible
 from assay.pages.joined import (
-    AGREEING,
     JoinedAttempt,
     attempts_numbered,
     joined,
@@ -33,7 +33,7 @@ from runners.protocol.documents import ClocksDocument
 
 NS = 1e9
 SLIDER_STEPS = 1000
-SMALL_MATRIX = 30
+DETAIL = 400  # characters of what a server said; all of it is in the export
 SHOWN_CANCELLED = 10  # attempts; all of them are in the export
 SORTS: dict[str, pl.Expr] = {
     "attempt": pl.col("attempt_id"),
@@ -89,26 +89,6 @@ class LedgerLine:
     attempt: JoinedAttempt
     cells: list[Cell]
     disagrees: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixCell:
-    client: str
-    server: str
-    count: int
-    agrees: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
-    """Client states down, server states across; how many attempts are in both."""
-
-    servers: list[str]
-    rows: list[tuple[str, list[MatrixCell]]]
-
-    @property
-    def is_small(self) -> bool:
-        return len(self.servers) * len(self.rows) <= SMALL_MATRIX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +155,7 @@ def ledgers_page(head: RunHead, wanted: LedgerFilter, *, page: str | None) -> Le
     own = chosen[where.offset : where.offset + where.size]
     counts = list(LedgerCount.objects.filter(interpretation=head.interpretation))
     stored = head.reading.stored
-    told = _told(head.reading.folder, (head.reading.folder / ATTEMPTS).stat().st_mtime_ns)
+    sums = told(head.reading.folder, (head.reading.folder / ATTEMPTS).stat().st_mtime_ns)
     return LedgersPage(
         summaries=ledger_summaries(counts),
         stations=stations(document["reconciliation"]),
@@ -187,10 +167,10 @@ def ledgers_page(head: RunHead, wanted: LedgerFilter, *, page: str | None) -> Le
         moment=_moment(head.reading, wanted, clock),
         paged=Paged(rows=lines_of(head.reading, own, wanted, clock), window=where),
         cancelled=_by_attempt(stored.checks(), head),
-        more_cancelled=max(0, told.cancelled - SHOWN_CANCELLED),
-        ghost_total_s=told.ghost_ns / NS,
-        ghost_unknown=told.ghost_unknown,
-        release=_release_levels(told.released, table.height),
+        more_cancelled=max(0, sums.cancelled - SHOWN_CANCELLED),
+        ghost_total_s=sums.ghost_ns / NS,
+        ghost_unknown=sums.ghost_unknown,
+        release=_release_levels(sums.released, table.height),
     )
 
 
@@ -279,31 +259,6 @@ def _options(table: pl.DataFrame, wanted: LedgerFilter, ledger: str) -> StateOpt
     )
 
 
-def matrix(table: pl.DataFrame) -> Matrix:
-    counted = {
-        (client or NOTHING_YET, server or NOTHING_YET): count
-        for client, server, count in table.group_by("client_state", "server_state")
-        .len()
-        .iter_rows()
-    }
-    clients = [name for name, _ in words.in_order("client", {c: 1 for c, _ in counted})]
-    servers = [name for name, _ in words.in_order("server", {s: 1 for _, s in counted})]
-    return Matrix(
-        servers=servers,
-        rows=[(c, [_matrix_cell(counted, c, s) for s in servers]) for c in clients],
-    )
-
-
-def _matrix_cell(counted: dict[tuple[str, str], int], client: str, server: str) -> MatrixCell:
-    open_ = server in ("undetermined", NOTHING_YET) or client not in AGREEING
-    return MatrixCell(
-        client=client,
-        server=server,
-        count=counted.get((client, server), 0),
-        agrees=open_ or AGREEING[client] == server,
-    )
-
-
 def _moment(reading: Reading, wanted: LedgerFilter, clock: Clock) -> Moment | None:
     path = reading.table(LEDGER_ROWS)
     span = extent(path.parent, path.stat().st_mtime_ns) if path else None
@@ -353,7 +308,7 @@ def _end(attempt: JoinedAttempt, ledger: str) -> Cell:
     end = getattr(attempt, ledger)
     if end is None:
         return Cell(ledger=ledger, state="", detail="", absent=str(words.NO_RECORD[ledger]))
-    return Cell(ledger=ledger, state=end.state, detail=end.detail, absent="")
+    return Cell(ledger=ledger, state=end.state, detail=visible(end.detail, DETAIL), absent="")
 
 
 def _stood(at: AttemptAt | None, ledger: str) -> Cell:
@@ -362,7 +317,8 @@ def _stood(at: AttemptAt | None, ledger: str) -> Cell:
         return Cell(ledger=ledger, state="", detail=NOT_YET.reason, absent=str(words.NOT_YET))
     if isinstance(row, Absent):
         return Cell(ledger=ledger, state="", detail="", absent=row.reason)
-    return Cell(ledger=ledger, state=row["state"], detail=row["detail"] or "", absent="")
+    detail = visible(row["detail"] or "", DETAIL)
+    return Cell(ledger=ledger, state=row["state"], detail=detail, absent="")
 
 
 def check_row(check: CancelCheck, head: RunHead) -> CheckRow:
@@ -372,34 +328,6 @@ def check_row(check: CancelCheck, head: RunHead) -> CheckRow:
         value=check["value"] or "",
         evidence=check["evidence"] or "",
         url=ledger_quote_url(head, check["evidence"]),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What whole tables say, which never changes."""
-
-    ghost_ns: int
-    ghost_unknown: int
-    cancelled: int  # attempts with checks
-    released: dict[str, int]
-
-
-@lru_cache(maxsize=64)
-def _told(folder: Path, _modified_ns: int) -> _Told:
-    stored = StoredReading(folder)
-    total = pl.col("ghost_total_ns")
-    own = pl.scan_parquet(folder / ATTEMPTS).filter("ghost")
-    sums = own.select(total.sum().alias("sum"), total.is_null().sum().alias("unknown"))
-    ghost_ns, ghost_unknown = sums.collect().row(0)
-    checks = stored.table(CHECKS)
-    return _Told(
-        ghost_ns=ghost_ns,
-        ghost_unknown=ghost_unknown,
-        cancelled=checks.select(pl.col("attempt_id").n_unique()).collect().item()
-        if checks is not None
-        else 0,
-        released=stored.released(),
     )
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import polars as pl
 from django.utils.translation import gettext as _
 
+from assay.pages.hostile import visible
+
 AROUND = 6  # lines shown before and after the line pointed at
 LINE_CHARACTERS = 2_000
 QUERY_ROWS = 50
@@ -97,11 +99,7 @@ def parse_query(query: str) -> dict[str, str]:
 
 
 def _readable(raw: bytes) -> str:
-    text = raw.rstrip(b"\r\n").decode("utf-8", "replace")
-    if len(text) <= LINE_CHARACTERS:
-        return text
-    cut = len(text) - LINE_CHARACTERS
-    return text[:LINE_CHARACTERS] + _(" … ({n} more characters)").format(n=cut)
+    return visible(raw.rstrip(b"\r\n").decode("utf-8", "replace"), LINE_CHARACTERS)
 
 
 def _parquet_rows(

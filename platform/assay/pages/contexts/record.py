@@ -99,8 +99,9 @@ def _measured(head: RunHead) -> Measured:
 
 def reproduced(head: RunHead, access: Access, asked: str) -> Reproduced:
     """``asked`` names the repetition to compare with; its bytes are read then, and only then."""
-    artifact = (head.folder.identity() or {}).get("artifact") if head.folder else None
-    claimed = str(((artifact or {}).get("reproducibility") or {}).get("claimed") or "")
+    document = head.folder.identity() if head.folder else None
+    artifact = document["artifact"] if document else None
+    claimed = str((artifact["reproducibility"] or {}).get("claimed") or "") if artifact else ""
     same = visible_runs(access).filter(spec_digest=head.run.spec_digest, state="sealed")
     repeats = list(
         same.exclude(pk=head.run.pk).select_related("study").order_by("-created_at")[:SHOWN_RUNS]

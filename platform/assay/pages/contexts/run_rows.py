@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -28,6 +28,7 @@ class RunRow:
     short_id: str
     study_id: UUID
     study_name: str
+    project_id: UUID
     position: int
     repetition: int
     variables: dict[str, Any]
@@ -94,6 +95,7 @@ def _row(
         short_id=str(run.id)[-12:],
         study_id=run.study_id,
         study_name=run.study.name,
+        project_id=cast(UUID, run.study.project_id),  # never null
         position=run.position,
         repetition=run.repetition,
         variables=run.variables,

@@ -1,16 +1,18 @@
 """The session log of a run: from its bundle, or from the working folder while it goes."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from assay.execution.models import Execution
 from assay.pages.contexts.head import RunHead
+from assay.pages.hostile import visible
 from runners.protocol import layout
 
 TAIL_BYTES = 256 * 1024
 TAIL_LINES = 120
+LINE_CHARACTERS = 2_000
 _OWN_FIELDS = frozenset({"event", "t_ns", "t", "wall", "clock_domain"})
 _BAD_EVENTS = frozenset({"failure", "interrupted", "reaped"})
 
@@ -49,9 +51,14 @@ def log_page(head: RunHead) -> LogPage:
         return LogPage(rows=[], engine_log=None, where="")
     return LogPage(
         rows=session_rows(folder / layout.SESSION),
-        engine_log=tail(folder / layout.ENGINE_LOG, layout.ENGINE_LOG),
+        engine_log=_shown(tail(folder / layout.ENGINE_LOG, layout.ENGINE_LOG)),
         where=where,
     )
+
+
+def _shown(end: Tail | None) -> Tail | None:
+    """As text, whatever the engine printed."""
+    return end and replace(end, lines=[visible(line, LINE_CHARACTERS) for line in end.lines])
 
 
 def session_rows(path: Path) -> list[SessionRow]:

@@ -12,7 +12,7 @@ import polars as pl
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from assay.pages.charts.tracks import Line, Track
+from assay.pages.charts.tracks import Line, Shown, Track
 from runners.protocol import layout
 
 NS = 1e9
@@ -48,17 +48,14 @@ def telemetry_title(key: str) -> str:
     return _TITLES[key]()[0]
 
 
-def telemetry_tracks(
-    bundle: Path, keys: Sequence[str], *, domain: str, origin_ns: int, start_s: float, end_s: float
-) -> list[Track]:
-    """``origin_ns`` is the run's origin on the client's clock, which stamps the readings."""
+def telemetry_tracks(bundle: Path, keys: Sequence[str], shown: Shown) -> list[Track]:
+    """``shown`` is on the client's clock, which stamps the readings."""
     if not _has(bundle):
         return []
     found = _series(bundle / layout.TELEMETRY)
-    low, high = origin_ns + round(start_s * NS), origin_ns + round(end_s * NS)
     tracks = []
     for key in keys:
-        lines = _clipped(found.get(key, {}), low, high)
+        lines = _clipped(found.get(key, {}), shown)
         if not lines:
             continue
         at = sorted({t_ns for line in lines.values() for t_ns in line})
@@ -70,8 +67,8 @@ def telemetry_tracks(
                 title=title,
                 unit=unit,
                 source=layout.TELEMETRY,
-                clock_domain=domain,
-                at_s=[round((t_ns - origin_ns) / NS, 6) for t_ns in at],
+                clock_domain=shown.domain,
+                at_s=[shown.seconds(t_ns) for t_ns in at],
                 lines=[
                     Line(label=str(_WORDS.get(name, name)), values=[line.get(t) for t in at])
                     for name, line in lines.items()
@@ -164,9 +161,9 @@ def _scaled(values: Series, divisor: float) -> Series:
     return {t_ns: round(value / divisor, 4) for t_ns, value in values.items()}
 
 
-def _clipped(lines: Mapping[str, Series], low: int, high: int) -> dict[str, Series]:
+def _clipped(lines: Mapping[str, Series], shown: Shown) -> dict[str, Series]:
     found = {
-        name: {t_ns: value for t_ns, value in line.items() if low <= t_ns <= high}
+        name: {t_ns: value for t_ns, value in line.items() if shown.low_ns <= t_ns <= shown.high_ns}
         for name, line in lines.items()
     }
     return {name: line for name, line in found.items() if line}

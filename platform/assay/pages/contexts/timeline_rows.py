@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from assay.pages.charts.tracks import Track
+from assay.pages.charts.tracks import Shown, Track
 from assay.pages.contexts.gauge_tracks import PREFIX, gauge_tracks, gauges
 from assay.pages.contexts.step_tracks import step_tracks
 from assay.pages.contexts.telemetry_tracks import (
@@ -45,8 +45,9 @@ def row_choices(timeline: DomainTimeline, asked: Sequence[str]) -> list[RowChoic
         found += [(key, label, _("iterations"), True) for key, label in _steps().items()]
     if timeline.bundle is not None:
         scraped = gauges(timeline.bundle)
-        telling = sorted((g.place, g.key) for g in scraped if g.place is not None)
-        drawn = [key for _place, key in telling[:DEFAULT_GAUGES]]
+        # One of each kind: an engine may have several that are waiting by one word.
+        telling = {g.place: g.key for g in reversed(scraped) if g.place is not None}
+        drawn = [telling[place] for place in sorted(telling)[:DEFAULT_GAUGES]]
         found += [(g.key, g.name, _("scraped gauges"), g.key in drawn) for g in scraped]
         found += [
             (key, telemetry_title(key), _("host readings"), True)
@@ -63,16 +64,26 @@ def rows_of(
 ) -> list[Track]:
     """The shown rows over the range."""
     keys = [choice.key for choice in choices if choice.shown]
-    span = {"start_s": start_s, "end_s": end_s}
     tracks: list[Track] = []
     if timeline.steps is not None:
-        drawn = step_tracks(timeline.folder, timeline.steps, origin_ns=timeline.origin_ns, **span)
+        drawn = step_tracks(
+            timeline.folder,
+            timeline.steps,
+            origin_ns=timeline.origin_ns,
+            start_s=start_s,
+            end_s=end_s,
+        )
         tracks += [track for track in drawn if track.key in keys]
     if timeline.bundle is not None:
-        own = {"domain": timeline.domain, "origin_ns": timeline.client_origin_ns, **span}
         names = [key.removeprefix(PREFIX) for key in keys if key.startswith(PREFIX)]
-        tracks += gauge_tracks(timeline.bundle, names[:MOST_GAUGES], **own)
-        tracks += telemetry_tracks(timeline.bundle, keys_of_host(keys), **own)
+        own = Shown(
+            domain=timeline.domain,
+            origin_ns=timeline.client_origin_ns,
+            start_s=start_s,
+            end_s=end_s,
+        )
+        tracks += gauge_tracks(timeline.bundle, names[:MOST_GAUGES], own)
+        tracks += telemetry_tracks(timeline.bundle, keys_of_host(keys), own)
     return tracks
 
 

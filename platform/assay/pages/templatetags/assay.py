@@ -12,9 +12,11 @@ from django.utils.translation import gettext as _
 
 from assay.accounts.models import Action
 from assay.pages import formatting, words
+from assay.pages.hostile import visible
 from assay.pages.middleware import request_access
 
 register = template.Library()
+TEXT_CHARACTERS = 20_000  # of one value; what is longer says by how much
 
 
 @register.simple_tag
@@ -141,7 +143,7 @@ def plain(value: Any) -> str:
         return ", ".join(f"{key}={plain(item)}" for key, item in value.items()) or _("(empty)")
     if isinstance(value, list | tuple):
         return ", ".join(plain(item) for item in value) or _("(none)")
-    return str(value)
+    return visible(str(value), TEXT_CHARACTERS)
 
 
 @register.simple_tag

@@ -13,6 +13,7 @@ from assay.pages.contexts.known_models import Executed, known_model
 from assay.pages.contexts.model import lengths, model_page
 from assay.pages.contexts.model_list import model_list
 from assay.pages.contexts.model_question import asked
+from assay.pages.contexts.spilled import spilled
 
 SHOWN_LENGTHS = 6
 
@@ -37,6 +38,7 @@ def model(request: HttpRequest, slug: str) -> HttpResponseBase:
         "values": values,
         "lengths": shown,
         "fits": by_length(found, values, shown) if shown else [],
+        "spilled": spilled(page.answer, request.GET),
         "section": "models",
     }
     return render(request, "pages/model/detail.html", context)

@@ -72,9 +72,10 @@ def fire(request: HttpRequest, schedule_id: UUID) -> HttpResponseBase:
 @requires(Action.manage)
 def accept(request: HttpRequest, schedule_id: UUID) -> HttpResponseBase:
     """The value of one answer as the new level of its metric."""
+    check = request.POST.get("check", "")
     row = get_object_or_404(
         CheckRecord.objects.select_related("watch__schedule", "run"),
-        pk=request.POST.get("check", ""),
+        pk=int(check) if check.isascii() and check.isdigit() and len(check) < 16 else 0,
         watch__schedule_id=schedule_id,
         run__isnull=False,
     )

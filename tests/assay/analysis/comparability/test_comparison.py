@@ -173,6 +173,10 @@ def test_eight_runs_have_eight_sides_and_seven_differences() -> None:
     assert "".join(side.letter for side in found.sides) == "ABCDEFGH"
     (row,) = found.metrics
     assert len(row.differences) == 7
+    assert verdict(found) == (
+        "B to H each differ from A in load.concurrency (1; 2, 3, 4, 5, 6, 7, 8) alone, "
+        "as far as is known."
+    )
     moved_row = next(row for row in found.fields if row.path == "load.concurrency")
     assert moved_row.values == (1, 2, 3, 4, 5, 6, 7, 8)
     assert moved_row.verdict is Verdict.declared_variable
