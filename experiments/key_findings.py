@@ -16,8 +16,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 def unknown_key(key: str, *, seen: str | None = None, engine: str | None = None) -> Finding:
     """The finding for a key that does not exist, naming the nearest that does.
 
-    The neighbours under the same parent come first, then any path that ends alike, then any path. ``engine`` is
-    the key of the chosen engine, where one is chosen: settings of others are then not named.
+    The neighbours under the same parent come first, then any path that ends alike, then any path. ``engine``
+    is the key of the chosen engine, where one is chosen: settings of others are then not named.
     """
     parent = key.rpartition(".")[0]
     owner = fields.find(parent) if parent else None

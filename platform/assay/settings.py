@@ -92,7 +92,15 @@ ALLOWED_HOSTS = LOOPBACK_HOSTS if EMBEDDED else HOSTS
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-MODEL_APPS = ("accounts", "ledger", "versions", "notifications", "regressions", "review", "execution")
+MODEL_APPS = (
+    "accounts",
+    "ledger",
+    "versions",
+    "notifications",
+    "regressions",
+    "review",
+    "execution",
+)
 INSTALLED_APPS = [
     *(f"assay.{app}" for app in MODEL_APPS),
     "assay.pages",

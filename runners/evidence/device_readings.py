@@ -60,7 +60,9 @@ def problem() -> str | None:
     if _loaded() is not None:
         return None
     if importlib.util.find_spec(_LIBRARY) is None:
-        return "an NVIDIA driver is loaded; its library for Python is not: pip install 'assay[nvml]'"
+        return (
+            "an NVIDIA driver is loaded; its library for Python is not: pip install 'assay[nvml]'"
+        )
     return "an NVIDIA driver is loaded and NVML does not answer"
 
 

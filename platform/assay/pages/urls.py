@@ -154,9 +154,7 @@ urlpatterns: list[URLPattern] = [
     path("rules", catalogue.rules, name="rules"),
     path("account", account.account, name="account"),
     path("account/password", account.change_password, name="account-password"),
-    path(
-        "account/tokens/<int:token_id>/revoke", account.revoke_token, name="account-token-revoke"
-    ),
+    path("account/tokens/<int:token_id>/revoke", account.revoke_token, name="account-token-revoke"),
     path("teams", teams.team_list, name="teams"),
     path("teams/<slug:team>", teams.team_detail, name="team"),
     path("teams/<slug:team>/members", teams.set_member, name="team-member"),

@@ -73,7 +73,7 @@ def test_without_sign_in_it_listens_on_loopback_only(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([verb, "--host", "0.0.0.0"]) == 2
-    assert "Without ASSAY_HOSTS nobody signs in" in capsys.readouterr().err
+    assert "Without ASSAY_HOSTS nobody has a password" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["web", "up"])

@@ -28,9 +28,7 @@ def moved(db: None, assay_home: Home) -> Laboratory:
     return lab
 
 
-def test_an_installation_without_schedules_says_how_to_make_one(
-    db: None, somebody: Client
-) -> None:
+def test_an_installation_without_schedules_says_how_to_make_one(db: None, somebody: Client) -> None:
     assert "assay schedule add" in page(somebody, reverse("schedules"))
 
 

@@ -8,7 +8,7 @@ from assay.analysis.comparability.record import Number, Observed, Population, Ru
 from runners.protocol.documents import IDENTITY_ITEMS
 from tests.experiments.declarations import changed, example
 
-VERSION = "2026.12.2"
+VERSION = "2026.12.3"
 HOST = {
     "fingerprint": "480521c904df03cc",
     "facts": {
