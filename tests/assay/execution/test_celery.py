@@ -20,10 +20,11 @@ def test_messages_are_acknowledged_early_and_taken_one_at_a_time() -> None:
     assert set(app.conf.accept_content) == {"json"}
 
 
-def test_poll_and_reaper_are_scheduled_in_the_database() -> None:
+def test_what_is_done_at_intervals_is_scheduled_in_the_database() -> None:
     assert app.conf.beat_scheduler == "django_celery_beat.schedulers:DatabaseScheduler"
     sent = {entry["task"] for entry in app.conf.beat_schedule.values()}
-    assert sent == {"assay.execution.tasks.poll", "assay.execution.tasks.reap"}
+    names = ("poll", "reap", "deliver", "tick_schedules")
+    assert sent == {f"assay.execution.tasks.{name}" for name in names}
     assert sent <= set(app.tasks)
     assert all("expires" in e["options"] for e in app.conf.beat_schedule.values())
 

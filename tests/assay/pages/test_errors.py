@@ -26,7 +26,7 @@ def test_a_broken_page_gives_a_reference_that_stands_in_the_log(
     somebody.raise_request_exception = False
 
     with caplog.at_level(logging.ERROR, logger="assay.pages"):
-        response = somebody.get("/")
+        response = somebody.get("/runs")
 
     text = response.content.decode()
     record = next(r for r in caplog.records if r.name == "assay.pages")

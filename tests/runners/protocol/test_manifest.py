@@ -26,6 +26,7 @@ FILES = (
     "prompts.parquet",
     "redactions.json",
     "scrapes.parquet",
+    "series.json",
     "server_info.json",
     "session.jsonl",
     "spec.json",

@@ -21,6 +21,7 @@ from assay.ledger.models import Measure, Run
 from assay.ledger.visibility import visible_runs
 from assay.pages.contexts.head import RunHead, run_head
 from assay.pages.joined import OUTPUT_TOKENS
+from experiments.errors import Refusal
 from experiments.migrations import migrate
 from experiments.schema.artifact import ReproducibilityLevel
 
@@ -67,6 +68,9 @@ def record_part(head: RunHead) -> RecordPart:
     try:
         spec = migrate(head.spec)
         items = record_items(spec, _measured(head))
+    except Refusal as refusal:  # another client's run declares nothing of ours
+        problem = _("the declaration cannot be read: {why}").format(why=refusal.findings[0])
+        return RecordPart(items=[], missing=[], problem=problem)
     except (KeyError, TypeError) as error:
         problem = _("the declaration does not hold {name}").format(name=error)
         return RecordPart(items=[], missing=[], problem=problem)
