@@ -78,8 +78,9 @@ fmt: setup-dev ## Format and mend what can be mended
 test-unit: setup-dev ## Unit and integration tests on SQLite, in parallel (under three minutes)
 	$(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))"
 
-test-postgres: setup-dev ## The database tests again, on a real PostgreSQL
-	ASSAY_TEST_DATABASE=postgresql $(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))" tests/assay
+test-postgres: setup-dev ## The database tests again, on a real PostgreSQL (analysis and archive know no database)
+	ASSAY_TEST_DATABASE=postgresql $(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))" tests/assay \
+		--ignore tests/assay/analysis --ignore tests/assay/archive
 
 test-slow: setup-dev browser nginx ## Real engine, faults and a real browser
 	$(PYTEST) -n $(WORKERS) -m "slow and not (engine or fault or e2e)"

@@ -34,7 +34,14 @@ PAGES = {
     "models": "/models",
     "model": "/models/Qwen__Qwen3-Next-80B-A3B-Instruct?device=H200-SXM&batch=16",
     "fits": "/models/fits?context=8192&batch=4",
+    "diagnosis": "/runs/{run}/diagnosis",
+    "launch": "/launch?study=smollm2_torch",
+    "reviews": "/reviews/new?run={run}",
+    "schedules": "/schedules",
+    "engines": "/engines/vllm",
 }
+# Beside the run before it, where the home has one.
+PAIR_PAGES = {"compare": "/compare?run={run}&run={other}"}
 # Of the newest sealed vLLM run, where the home has one.
 VLLM_PAGES = {
     "vllm-overview": "/runs/{vllm}",
@@ -54,9 +61,11 @@ from django.db.models import Count
 from assay.ledger.models import Interpretation, Study
 found = Interpretation.objects.filter(bundle__state="sealed", bundle__run__isnull=False)
 newest = found.order_by("-created_at").select_related("bundle__run__artifact").first()
+other = found.exclude(bundle__run=newest and newest.bundle.run).order_by("-created_at").first()
 vllm = found.filter(bundle__run__engine_key="vllm").order_by("-bundle__sealed_at").first()
 widest = Study.objects.annotate(n=Count("runs__bundles")).order_by("-n", "-created_at").first()
 print(json.dumps(newest and {
+    **({"other": str(other.bundle.run_id)} if other else {}),
     **({"vllm": str(vllm.bundle.run_id)} if vllm else {}),
     "run": str(newest.bundle.run_id), "study": str(widest.pk),
     "artifact": newest.bundle.run.artifact.digest, "reading": newest.definition_version,
@@ -109,7 +118,9 @@ def draw(browser: Browser, site: Site, width: int, scheme: str, *, only: str) ->
         color_scheme=scheme,  # type: ignore[arg-type]
     )
     window = sites.watch(context, site)
-    shown = {**PAGES, **VLLM_PAGES} if "vllm" in site.ids else PAGES
+    shown = dict(PAGES)
+    shown |= VLLM_PAGES if "vllm" in site.ids else {}
+    shown |= PAIR_PAGES if "other" in site.ids else {}
     for name, path in shown.items():
         if (width, scheme) != (1440, "light") and name not in IN_EVERY_WAY:
             continue

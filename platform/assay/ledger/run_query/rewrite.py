@@ -1,11 +1,15 @@
 """Change a query as text: the drop-down filters of a page write their choice into it."""
 
+from itertools import dropwhile
+
 from assay.ledger.run_query import tokens
 
 
 def with_field(text: str, field: str, value: str) -> str:
     """``text`` with ``field:value`` for what it said of ``field``; an empty value only removes that."""
-    kept = [word for word in tokens.words(text) if not word.startswith(f"{field}:")]
+    others = (word for word in tokens.words(text) if not word.startswith(f"{field}:"))
+    # A comparison of nothing would become one of the word in front of it.
+    kept = list(dropwhile(lambda word: word[0] in tokens.SIGNS, others))
     # In front: behind an open quotation it would be part of that.
     return " ".join([*([f"{field}:{quoted(value)}"] if value else []), *kept])
 
