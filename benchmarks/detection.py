@@ -15,7 +15,6 @@ import json
 import statistics
 import subprocess
 import tempfile
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +31,7 @@ from assay.analysis.regression.series import Start, differences
 
 BASELINE, SCHEDULED = 12, 5
 LEVEL = 100.0
-WATCHED = Watched(metric="tpot.last_token p50", unit="ms", better=Better.less)
+WATCHED = Watched(metric="tpot.last_token p50", better=Better.less)
 METRIC = WATCHED.metric
 Random = np.random.Generator
 Noise = Callable[[Random], float]
@@ -80,14 +79,11 @@ KINDS = (
 class Outcome:
     answers: tuple[Answer, ...]
     extra_starts: int
+    suspicions: int
 
     @property
     def confirmed(self) -> bool:
         return Answer.confirmed in self.answers or Answer.improved in self.answers
-
-    @property
-    def suspected(self) -> int:
-        return sum(a in (Answer.suspected, Answer.confirmed, Answer.improved) for a in self.answers)
 
 
 def follow(kind: Kind, random: Random, noise: float) -> tuple[list[float], Outcome]:
@@ -101,13 +97,12 @@ def follow(kind: Kind, random: Random, noise: float) -> tuple[list[float], Outco
     before, after = {"device": "one"}, {"device": "other" if kind.machine else "one"}
     since: list[float] = []
     answers: list[Answer] = []
-    extra = 0
+    extra = suspicions = 0
     for k in range(SCHEDULED):
         shift = kind.shift(k)
         since.append(draw(shift))
         newest = Start(run=f"run {k}", ended=True, identity=after, values={METRIC: since[-1]})
         fresh = Fresh()
-        first_look = True
         while True:
             seen = check(
                 WATCHED,
@@ -118,9 +113,6 @@ def follow(kind: Kind, random: Random, noise: float) -> tuple[list[float], Outco
                 fresh=fresh,
             )
             ask = seen.step.ask if seen.step is not None else Ask.nothing
-            if first_look and seen.step is not None:
-                suspects[kind.name] += 1
-            first_look = False
             if ask is Ask.repeat:
                 fresh = Fresh(repeats=(*fresh.repeats, draw(shift)), pairs=fresh.pairs)
             elif ask is Ask.pair:
@@ -128,14 +120,12 @@ def follow(kind: Kind, random: Random, noise: float) -> tuple[list[float], Outco
             else:
                 break
         extra += fresh.starts
+        suspicions += seen.suspicion is not None
         answers.append(seen.answer)
         if seen.answer in (Answer.confirmed, Answer.improved):
             break
     values += since + [draw(kind.shift(k)) for k in range(len(since), SCHEDULED)]
-    return values, Outcome(answers=tuple(answers), extra_starts=extra)
-
-
-suspects: Counter[str] = Counter()
+    return values, Outcome(answers=tuple(answers), extra_starts=extra, suspicions=suspicions)
 
 
 def pelt(values: list[float]) -> bool:
@@ -197,12 +187,13 @@ def main() -> None:
     print("|---|---|---|---|" + "---|" * len(peers))
     for number, kind in enumerate(KINDS):
         random = np.random.default_rng([asked.seed, number])
-        confirmed = extra = looked = 0
+        confirmed = extra = looked = suspicions = 0
         shown: list[list[float]] = []
         for _ in range(asked.series):
             values, outcome = follow(kind, random, asked.noise)
             confirmed += outcome.confirmed
             extra += outcome.extra_starts
+            suspicions += outcome.suspicions
             looked += len(outcome.answers)
             if len(shown) < asked.peers:
                 shown.append(values)
@@ -212,7 +203,7 @@ def main() -> None:
         others = " | ".join(f"{1000 * sum(f) / len(f):.1f}" for f in found)
         print(
             f"| {kind.name} | {1000 * confirmed / asked.series:.1f} | "
-            f"{suspects[kind.name] / looked:.1%} | {extra / asked.series:.2f} | {others} |",
+            f"{suspicions / looked:.1%} | {extra / asked.series:.2f} | {others} |",
             flush=True,
         )
     print("confirmed and the others: series of 1,000 in which a change was reported")

@@ -4,7 +4,6 @@ Run by ``benchmarks/pages.py`` with ``--mlflow-python``; MLflow has an environme
 below ``if __name__`` runs.
 """
 
-import http.client
 import json
 import os
 import random
@@ -13,19 +12,19 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 SEARCH = "/ajax-api/2.0/mlflow/runs/search"  # what its pages call
 NEWEST = ["attributes.start_time DESC"]
 PAGE_ROWS = 25
+AS_JSON = {"Content-Type": "application/json"}
 METRICS_FILE = "numbers.json"
 
 
 def beside(python: Path, home: Path, *, runs: int, requests: int) -> list[Any]:
     """The same questions to MLflow, under the names of the pages that ask them here."""
-    from pages import timed, wait_for
+    from pages import asking, timed, wait_for
 
     folder = home / "mlflow"
     folder.mkdir(exist_ok=True)
@@ -47,7 +46,7 @@ def beside(python: Path, home: Path, *, runs: int, requests: int) -> list[Any]:
     try:
         wait_for(port, "/health", server)
         return [
-            timed(name, _ask(port, filter_string, order), requests)
+            timed(name, asking(port, SEARCH, AS_JSON, body=_search(filter_string, order)), requests)
             for name, (filter_string, order) in _questions().items()
         ]
     finally:
@@ -66,9 +65,8 @@ def _questions() -> dict[str, tuple[str, list[str]]]:
     }
 
 
-def _ask(port: int, filter_string: str, order: list[str]) -> Callable[[], int]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-    body = json.dumps(
+def _search(filter_string: str, order: list[str]) -> str:
+    return json.dumps(
         {
             "experiment_ids": ["0"],
             "filter": filter_string,
@@ -77,16 +75,6 @@ def _ask(port: int, filter_string: str, order: list[str]) -> Callable[[], int]:
             "run_view_type": "ACTIVE_ONLY",
         }
     )
-
-    def ask() -> int:
-        connection.request("POST", SEARCH, body, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        found = answer.read()
-        if answer.status != 200:
-            sys.exit(f"MLflow: {answer.status} {found[:300]!r}")
-        return len(found)
-
-    return ask
 
 
 def _numbers() -> dict[str, float]:

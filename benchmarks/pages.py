@@ -85,7 +85,7 @@ def main() -> None:
     with _served(home) as port:
         headers = {"Cookie": f"sessionid={_session()}"}
         pages = [
-            timed(name, _get(port, path, headers), asked.requests)
+            timed(name, asking(port, path, headers), asked.requests)
             for name, path in addresses(filled).items()
         ]
     show(f"{asked.runs:,} runs, one of {asked.attempts:,} attempts", pages)
@@ -127,16 +127,19 @@ def ratios(ours: list[Timed], theirs: list[Timed]) -> None:
             print(f"{page.name:28}{by_name[page.name].p95 / page.p95:9.2f}")
 
 
-def _get(port: int, path: str, headers: Mapping[str, str]) -> Callable[[], int]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def asking(
+    port: int, path: str, headers: Mapping[str, str], *, body: str | None = None
+) -> Callable[[], int]:
+    """Asks again and again over one connection, each time for the length of the answer; a body is posted."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 
     def ask() -> int:
-        connection.request("GET", path, headers=dict(headers))
+        connection.request("GET" if body is None else "POST", path, body, dict(headers))
         answer = connection.getresponse()
-        body = answer.read()
+        found = answer.read()
         if answer.status != 200:
-            sys.exit(f"{path}: {answer.status} {body[:300]!r}")
-        return len(body)
+            sys.exit(f"{path}: {answer.status} {found[:300]!r}")
+        return len(found)
 
     return ask
 

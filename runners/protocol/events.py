@@ -151,6 +151,9 @@ class RunState(StrEnum):
     refused = "refused"
 
 
+LIVE_STATES = (RunState.queued, RunState.running)
+
+
 class EvidenceStrength(StrEnum):
     """``source``: the path is possible. ``log``: it was declared. ``trace``: this run did it."""
 

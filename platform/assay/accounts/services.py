@@ -1,6 +1,5 @@
 """Making people, teams, tokens and sign-in links, and letting the last two stand for somebody."""
 
-import getpass
 import hashlib
 import secrets
 from collections.abc import Collection
@@ -11,6 +10,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from assay.accounts.local_name import local_name
 from assay.accounts.models import (
     MAIN_PROJECT,
     Action,
@@ -54,13 +54,6 @@ def local_user() -> User:
         user.set_unusable_password()
         user.save(update_fields=["password"])
     return user
-
-
-def local_name() -> str:
-    try:
-        return getpass.getuser()[:150]
-    except (OSError, KeyError, ImportError):
-        return "local"
 
 
 def join(team: Team, user: User, role: Role) -> Membership:

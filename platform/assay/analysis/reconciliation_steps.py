@@ -112,14 +112,3 @@ def _causes(differences: Iterable[str], station: str) -> Iterable[Cause]:
             continue
         grows = (larger, smaller) in (("created", "requests"), ("requests seen", "offered"))
         yield Cause(change=int(stated["n"]) * (1 if grows else -1), words=stated["why"])
-
-
-def unexplained_of(differences: Iterable[str], station: str) -> list[str]:
-    """What a reconciliation could not explain at this step, in its own words."""
-    found = []
-    for sentence in differences:
-        own = _UNEXPLAINED.match(sentence)
-        about = next((step for words, step in _ABOUT if own and words in sentence), None)
-        if own and about == station:
-            found.append(f"{own['n']} {own['what']}")
-    return found

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.analysis.comparability.facts import packages_of
 from experiments.schema.fields import leaves
 from experiments.schema.roles import Role
 from runners.protocol import layout
@@ -41,9 +42,9 @@ def start_identity(
 
 
 def _engine_packages(packages: Mapping[str, Any]) -> str | None:
-    """The hash of the last environment listed: the engine's, where it has one of its own."""
-    environments = packages.get("environments") or [{}]
-    known: str | None = environments[-1].get("sha256") or environments[-1].get("reason")
+    """The hash of the engine's environment, where it has one of its own; else of the client's."""
+    found = packages_of(packages, "engine") or packages_of(packages, "client") or {}
+    known: str | None = found.get("sha256") or found.get("reason")
     return known
 
 

@@ -1,9 +1,9 @@
 """Bring up Django for the verbs that need the index, with a database of this version behind it."""
 
 import os
-import sys
 from pathlib import Path
 
+from assay.accounts.local_name import local_name
 from assay.cli.exits import LACKING, complain
 
 
@@ -93,10 +93,5 @@ def _without_password(url: str) -> str:
 
 
 def owner() -> str:
-    """Who runs this command, for the record."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return sys.platform
+    """Who runs this command, for the record: the name of their account on their own machine too."""
+    return local_name()

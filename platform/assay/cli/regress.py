@@ -39,7 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [row for _ in range(arguments.starts) for row in _one_start(schedule)]
     except Refusal as refusal:
         return refuse(refusal.findings, as_json=arguments.json)
-    answers = [_answer(row) for row in rows]
+    from assay.regressions.queries import answer_document
+
+    answers = [answer_document(row) for row in rows]
     if arguments.junit is not None:
         arguments.junit.write_text(junit(schedule.name, answers), encoding="utf-8")
     if arguments.json:
@@ -59,6 +61,7 @@ def _one_start(schedule: "Schedule") -> list["CheckRecord"]:
     from assay.execution.scheduled import rerun, submit
     from assay.regressions import checking
     from assay.regressions.firing import fire_now
+    from assay.regressions.queries import latest_answers
 
     home = Home(settings.HOME)
     firing = fire_now(schedule, timezone.now(), submit)
@@ -74,7 +77,7 @@ def _one_start(schedule: "Schedule") -> list["CheckRecord"]:
         checking.look(schedule, home, again)
         if not asked:
             break
-    return _last_words(firing.pk)
+    return [row for row in latest_answers(schedule) if row.firing_id == firing.pk]
 
 
 def _work_off(study: "Study", home: Any) -> None:
@@ -84,25 +87,3 @@ def _work_off(study: "Study", home: Any) -> None:
     for run in study.runs.order_by("position", "repetition"):
         sys.stderr.write(f"run {run.id}\n")
         work_on(run.id, this_worker(), home, queues={run.queue})
-
-
-def _last_words(firing: int) -> list["CheckRecord"]:
-    from assay.regressions.models import CheckRecord
-
-    rows = CheckRecord.objects.filter(firing_id=firing).select_related("watch").order_by("pk")
-    return list({(row.watch_id, row.run_id): row for row in rows}.values())
-
-
-def _answer(row: "CheckRecord") -> dict[str, Any]:
-    from assay.analysis.regression.answers import GREEN
-
-    return {
-        "run": str(row.run_id) if row.run_id else None,
-        "metric": f"{row.watch.rule} {row.watch.statistic}",
-        "answer": row.answer,
-        "green": row.answer in GREEN,
-        "value": row.value,
-        "change": row.change,
-        "reason": row.reason,
-        "finding": str(row.finding_id) if row.finding_id else None,
-    }

@@ -1,9 +1,7 @@
 """``assay schedule``: studies that are run again and again, and what is watched of them."""
 
 import argparse
-import os
 from datetime import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli import project_choice
@@ -101,13 +99,10 @@ def _add(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _check_declaration(overrides: list[str]) -> None:
     """A schedule whose study is refused today would be refused every night."""
-    from experiments.checks.policy import Policy
-    from experiments.compose import compose_sweep
-    from experiments.plan import plan
+    from assay.execution.composing import planned
+    from assay.execution.scheduled import declared
 
-    folder = os.environ.get("ASSAY_STUDIES")
-    composed = compose_sweep(overrides, studies=Path(folder) if folder else None)
-    plan(composed, policy=Policy.from_environment(os.environ))
+    planned(declared(overrides))
 
 
 def _quiet(text: str) -> tuple[time | None, time | None]:
@@ -129,20 +124,10 @@ def _list(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _show(arguments: argparse.Namespace) -> dict[str, Any]:
-    from assay.regressions.queries import latest_answers
+    from assay.regressions.queries import answer_document, latest_answers
 
     schedule = named(arguments.name)
-    answers = [
-        {
-            "run": str(row.run_id) if row.run_id else None,
-            "metric": f"{row.watch.rule} {row.watch.statistic}",
-            "answer": row.answer,
-            "value": row.value,
-            "change": row.change,
-            "reason": row.reason,
-        }
-        for row in latest_answers(schedule)
-    ]
+    answers = [answer_document(row) for row in latest_answers(schedule)]
     return {"schedules": [{**_row(schedule), "answers": answers}]}
 
 

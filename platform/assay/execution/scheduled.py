@@ -1,5 +1,7 @@
 """What a tick of the scheduler does: slots become studies, ended runs get their answers."""
 
+from collections.abc import Sequence
+
 from django.conf import settings
 from django.utils import timezone
 
@@ -22,11 +24,15 @@ def tick() -> tuple[list[Firing], list[CheckRecord]]:
     return fired, added
 
 
+def declared(overrides: Sequence[str]) -> Wanted:
+    """What a schedule composes, when it is made and each time it fires."""
+    return Wanted(overrides=tuple(overrides), sweep=True)
+
+
 def submit(schedule: Schedule) -> Study:
     """Compose the schedule's declaration as it is now and queue it. Raises Refusal."""
-    wanted = Wanted(overrides=tuple(schedule.overrides), sweep=True)
     return queue_study(
-        planned(wanted),
+        planned(declared(schedule.overrides)),
         overrides=schedule.overrides,
         owner=schedule.owner,
         project_id=schedule.project_id,

@@ -2,6 +2,8 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from runners.protocol.events import LIVE_STATES as LIVE_STATES
+
 # Red is a fact that is bad, grey is unknown; every other state is plain ink.
 STATE_TONES: dict[str, str] = {
     # answers of a regression check
@@ -72,7 +74,6 @@ RUN_STATES = {
     "lost": _("its worker died; sealed from what was left"),
     "refused": _("refused before anything was launched"),
 }
-LIVE_STATES = ("queued", "running")
 
 IDENTITY_LABELS = {
     "engine_version": _("Engine name, version and commit"),

@@ -6,6 +6,7 @@ every tick; what has its answer is not looked at again.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from assay.analysis.regression.answers import Answer, Better
 from assay.analysis.regression.check import Check, Watched, check
@@ -16,10 +17,7 @@ from assay.regressions import baselines, findings, fresh_starts
 from assay.regressions.fresh_starts import Rerun
 from assay.regressions.models import CheckRecord, Firing, FiringState, Schedule, Watch
 from assay.regressions.reading import metric_name, start_of
-from runners.protocol.events import RunState
-
-UNITS_UNKNOWN = ""
-_LIVE = (RunState.queued, RunState.running)
+from runners.protocol.events import LIVE_STATES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,20 +34,35 @@ class Judged:
 
 
 def look(schedule: Schedule, home: Home, rerun: Rerun) -> list[CheckRecord]:
-    """The rows that this look added, oldest firing first."""
+    """The rows that this look added, oldest firing first. What has its last word costs no query."""
     added: list[CheckRecord] = []
     watches = list(schedule.watches.all())
+    said = CheckRecord.objects.filter(watch__schedule=schedule).order_by("pk")
+    answers = list(said.values_list("firing_id", "watch_id", "run_id", "answer"))
+    last = {(watch, run): answer for _, watch, run, answer in answers}  # the newest row wins
+    answered = {firing for firing, *_ in answers}
+    ended = _ended_runs(schedule)
     for firing in schedule.firings.exclude(state=FiringState.waiting).order_by("slot"):
-        added += _without_a_run(firing, watches)
-        for judged in _judged(schedule, firing, home):
-            added += _answers(judged, [w for w in watches if _is_open(w, judged.run)], home, rerun)
+        if firing.state != FiringState.submitted and firing.pk not in answered:
+            added += _without_a_run(firing, watches)
+        for run in ended.get(firing.study_id, ()):
+            open_ = [w for w in watches if last.get((w.pk, run)) in (None, Answer.suspected)]
+            if open_:
+                added += _answers(_judged(schedule, firing, run, home), open_, home, rerun)
     return added
+
+
+def _ended_runs(schedule: Schedule) -> dict[UUID | None, list[UUID]]:
+    """Ids of the runs that ended, by study, in their recorded order."""
+    runs = Run.objects.filter(study__firings__schedule=schedule).exclude(state__in=LIVE_STATES)
+    found: dict[UUID | None, list[UUID]] = {}
+    for study, run in runs.order_by("position", "repetition").values_list("study_id", "pk"):
+        found.setdefault(study, []).append(run)
+    return found
 
 
 def _without_a_run(firing: Firing, watches: Sequence[Watch]) -> list[CheckRecord]:
     """A slot that was missed or refused is no silence: each of its metrics is missing."""
-    if firing.state == FiringState.submitted or firing.checks.exists():
-        return []
     found = [
         CheckRecord(
             watch=w, firing=firing, answer=Answer.missing, reason=firing.note or firing.state
@@ -59,14 +72,9 @@ def _without_a_run(firing: Firing, watches: Sequence[Watch]) -> list[CheckRecord
     return CheckRecord.objects.bulk_create(found)
 
 
-def _judged(schedule: Schedule, firing: Firing, home: Home) -> list[Judged]:
-    """The runs of a firing that ended and have a metric without a last word."""
-    if firing.study is None:
-        return []
-    runs = firing.study.runs.order_by("position", "repetition")
-    ended = [r for r in runs if r.state not in _LIVE]
-    open_ = [r for r in ended if any(_is_open(w, r) for w in schedule.watches.all())]
-    return [Judged(firing=firing, run=r, starts=_starts(schedule, firing, r, home)) for r in open_]
+def _judged(schedule: Schedule, firing: Firing, run_id: UUID, home: Home) -> Judged:
+    run = Run.objects.get(pk=run_id)
+    return Judged(firing=firing, run=run, starts=_starts(schedule, firing, run, home))
 
 
 def _starts(schedule: Schedule, firing: Firing, run: Run, home: Home) -> list[Start]:
@@ -75,17 +83,12 @@ def _starts(schedule: Schedule, firing: Firing, run: Run, home: Home) -> list[St
         study__firings__slot__lt=firing.slot,
         position=run.position,
         repetition=run.repetition,
-    ).exclude(state__in=_LIVE)
+    ).exclude(state__in=LIVE_STATES)
     ordered = [*earlier.order_by("study__firings__slot"), run]
     variable = schedule.variable or None
     found = [start_of(r, home, variable=variable) for r in ordered]
     # a run without a result has no identity: it interrupts no segment, but it may be the one to judge
     return [s for s in found[:-1] if s.ended] + found[-1:]
-
-
-def _is_open(watch: Watch, run: Run) -> bool:
-    last = watch.checks.filter(run=run).order_by("-pk").first()
-    return last is None or last.answer == Answer.suspected
 
 
 def _answers(
@@ -114,7 +117,7 @@ def _check(judged: Judged, watch: Watch, home: Home) -> tuple[Check, baselines.K
         judged.run, metric_name(watch), home, seen.record if seen is not None else None
     )
     found = check(
-        Watched(metric=metric_name(watch), unit=UNITS_UNKNOWN, better=Better(watch.better)),
+        Watched(metric=metric_name(watch), better=Better(watch.better)),
         newest,
         baseline=seen.baseline if seen is not None else None,
         since=seen.since if seen is not None else [],

@@ -7,22 +7,21 @@ only B is started.
 
 from collections.abc import Callable, Collection
 
-from assay.analysis.regression.confirmation import Side
+from assay.analysis.regression.confirmation import Side, order
 from assay.analysis.regression.investigation import Ask, Fresh
 from assay.archive.paths import Home
 from assay.ledger.models import Run, Study
 from assay.regressions.models import BaselineRecord, FreshStart
 from assay.regressions.reading import start_of
-from runners.protocol.events import RunState
+from runners.protocol.events import LIVE_STATES
 
 Rerun = Callable[[Run], Study]  # the same declaration again, queued
 REPEAT = "repeat"
-_LIVE = (RunState.queued, RunState.running)
 
 
 def are_running(suspect: Run) -> bool:
     return Run.objects.filter(
-        study__in=suspect.fresh_starts.values("study"), state__in=_LIVE
+        study__in=suspect.fresh_starts.values("study"), state__in=LIVE_STATES
     ).exists()
 
 
@@ -35,8 +34,9 @@ def ask(suspect: Run, baseline: Run, wanted: Collection[Ask], rerun: Rerun) -> l
     if baseline.spec_digest == suspect.spec_digest:
         return [_start(suspect, Side.new, rerun(suspect))]
     number = suspect.fresh_starts.filter(side=Side.new).count()
-    pair = [(Side.baseline, baseline), (Side.new, suspect)]
-    return [_start(suspect, side, rerun(run)) for side, run in (pair[::-1] if number % 2 else pair)]
+    runs = {Side.baseline: baseline, Side.new: suspect}
+    next_pair = list(order(number + 1))[-2:]
+    return [_start(suspect, side, rerun(runs[side])) for side in next_pair]
 
 
 def values(suspect: Run, metric: str, home: Home, record: BaselineRecord | None) -> Fresh:
@@ -63,7 +63,7 @@ def _values(suspect: Run, side: str, metric: str, home: Home) -> dict[int, float
     found: dict[int, float | None] = {}
     for fresh in suspect.fresh_starts.filter(side=side).order_by("number"):
         run = fresh.study.runs.first()
-        if run is not None and run.state not in _LIVE:
+        if run is not None and run.state not in LIVE_STATES:
             start = start_of(run, home, variable=None)
             usable = start.ended and not start.invalid and not start.client_limited
             found[fresh.number] = start.values.get(metric) if usable else None

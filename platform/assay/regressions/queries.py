@@ -1,10 +1,14 @@
 """Reads of schedules, answers and findings."""
 
+from typing import Any
+
 from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from assay.accounts.access import Access
+from assay.analysis.regression.answers import GREEN
 from assay.regressions.models import CheckRecord, Finding, Schedule, Trigger
+from assay.regressions.reading import metric_name
 from assay.regressions.slots import Slot, upcoming
 
 
@@ -27,6 +31,20 @@ def latest_answers(schedule: Schedule) -> list[CheckRecord]:
     )
     rows = CheckRecord.objects.filter(pk__in=last).select_related("watch", "firing", "baseline")
     return list(rows.order_by("-firing__slot", "watch__rule", "watch__statistic"))
+
+
+def answer_document(row: CheckRecord) -> dict[str, Any]:
+    """One answer as the command line gives it."""
+    return {
+        "run": str(row.run_id) if row.run_id else None,
+        "metric": metric_name(row.watch),
+        "answer": row.answer,
+        "green": row.answer in GREEN,
+        "value": row.value,
+        "change": row.change,
+        "reason": row.reason,
+        "finding": str(row.finding_id) if row.finding_id else None,
+    }
 
 
 def next_slot(schedule: Schedule) -> Slot | None:

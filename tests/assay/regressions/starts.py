@@ -111,7 +111,9 @@ def _seal(home: Home, run: Run, value: float | None, *, host: str, grade: str) -
     folder.mkdir(parents=True)
     (folder / layout.HOST).write_text(json.dumps({"fingerprint": host}))
     (folder / layout.IDENTITY).write_text(json.dumps({"artifact": {"digest": "a" * 64}}))
-    (folder / layout.PACKAGES).write_text(json.dumps({"environments": [{"sha256": "e" * 64}]}))
+    (folder / layout.PACKAGES).write_text(
+        json.dumps({"environments": [{"role": "engine", "sha256": "e" * 64}]})
+    )
     bundle = Bundle.objects.create(
         digest=digest,
         run=run,

@@ -13,10 +13,9 @@ from assay.analysis.regression.suspicion import Suspicion, suspicion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """A metric under watch: the rule and statistic of an aggregate, its unit, and which way is better."""
+    """A metric under watch: the rule and statistic of an aggregate, and which way is better."""
 
     metric: str
-    unit: str
     better: Better
 
 

@@ -57,13 +57,3 @@ class Investigation:
         seen = by_pairs(self.baseline, self.fresh.pairs)
         ask = Ask.pair if seen.verdict is Verdict.open else Ask.nothing
         return Step(ask=ask, confirmation=seen)
-
-    def with_repeat(self, value: float) -> "Investigation":
-        return self._with(Fresh(repeats=(*self.fresh.repeats, value), pairs=self.fresh.pairs))
-
-    def with_pair(self, baseline: float, new: float) -> "Investigation":
-        pairs = (*self.fresh.pairs, (baseline, new))
-        return self._with(Fresh(repeats=self.fresh.repeats, pairs=pairs))
-
-    def _with(self, fresh: Fresh) -> "Investigation":
-        return Investigation(baseline=self.baseline, suspect=self.suspect, fresh=fresh)

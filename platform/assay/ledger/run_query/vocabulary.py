@@ -1,7 +1,7 @@
 """The names a search knows: fields, states, short names of metrics, units: literal tables, shown on pages."""
 
 from assay.analysis.metrics.catalogue import ALL_RULES
-from runners.protocol.events import RunState
+from runners.protocol.events import LIVE_STATES, RunState
 
 # field -> what it looks at, and an example
 TEXT_FIELDS: dict[str, tuple[str, str]] = {
@@ -23,7 +23,6 @@ FIELDS = (*TEXT_FIELDS, STATE, *DATE_FIELDS)
 OTHER_NAMES = {"artifact": "model"}
 
 LIVE, ENDED = "live", "ended"
-LIVE_STATES = (RunState.queued.value, RunState.running.value)
 ENDED_STATES = tuple(s.value for s in RunState if s.value not in LIVE_STATES)
 STATES: dict[str, tuple[str, ...]] = {
     **{s.value: (s.value,) for s in RunState},

@@ -9,7 +9,7 @@ from assay.analysis.regression.investigation import Ask, Fresh
 from assay.analysis.regression.series import Difference, Start
 
 METRIC = "tpot.last_token p50"
-WATCHED = Watched(metric=METRIC, unit="s", better=Better.less)
+WATCHED = Watched(metric=METRIC, better=Better.less)
 BASELINE = Baseline(level=100.0, scale=1.0, starts=12)
 
 
@@ -80,7 +80,7 @@ def test_a_suspicion_asks_for_a_pair_and_a_far_one_for_a_repeat() -> None:
 )
 def test_repeats_confirm_in_both_directions(better: Better, value: float, expected: Answer) -> None:
     found = check(
-        Watched(metric=METRIC, unit="s", better=better),
+        Watched(metric=METRIC, better=better),
         start(value),
         baseline=BASELINE,
         since=[value],
