@@ -21,9 +21,8 @@ def pytest_configure() -> None:
     guards.let_tests_flush()
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):  # the controlling process; xdist workers end before it
-        servers.stop_all()
+def pytest_unconfigure() -> None:
+    servers.stop_all()  # in the controlling process; xdist workers end before it
 
 
 @pytest.fixture

@@ -24,9 +24,14 @@ RUN_VARIABLE = "ASSAY_TEST_RUN"
 SERVER_USER = "nobody"
 
 
+_owner: list[int] = []  # the process that named the run, empty where the name was inherited
+
+
 def name_this_run() -> None:
     """Name the run once, in the controlling process; xdist workers inherit the name."""
-    os.environ.setdefault(RUN_VARIABLE, uuid.uuid4().hex[:12])
+    if RUN_VARIABLE not in os.environ:
+        os.environ[RUN_VARIABLE] = uuid.uuid4().hex[:12]
+        _owner.append(os.getpid())
 
 
 def postgres_url() -> str:
@@ -39,7 +44,13 @@ def redis_url() -> str:
 
 
 def stop_all() -> None:
-    """End what this run started and remove its folder."""
+    """End what this run started and remove its folder.
+
+    Only the process that named the run may: a pytest that a test starts inherits the name, and ended the servers
+    under the tests that still used them.
+    """
+    if os.getpid() not in _owner:
+        return
     folder = _folder()
     for name, stop in (("redis", _stop_redis), ("postgres", _stop_postgres)):
         state = folder / f"{name}.json"
