@@ -5,6 +5,8 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 export PYTHONPATH := $(CURDIR)/platform:$(CURDIR)
+# container images set it; each of the many short processes would compile the same modules anew
+unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
 SERVE ?= 1
 PYTEST := $(PY) -m pytest -q
