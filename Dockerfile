@@ -1,4 +1,4 @@
-# One image for web, worker and beat; docker-compose.yml says which one a container is.
+# One image for web, worker and beat, and one more an engine; docker-compose.yml says which a container is.
 FROM python:3.11-slim-bookworm
 
 ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 ASSAY_HOME=/var/lib/assay
@@ -18,8 +18,14 @@ COPY runners runners
 COPY migrations migrations
 COPY frontend frontend
 
-RUN useradd --system --create-home assay && install -d -o assay -g assay /var/lib/assay
+RUN useradd --system --create-home assay \
+    && install -d -o assay -g assay /var/lib/assay /var/lib/assay/engines
 USER assay
+
+# ENGINE=vllm==0.32.0 makes an image with that engine's own environment, from the lock that is shipped.
+ARG ENGINE=
+ARG VARIANT=cpu
+RUN if [ -n "$ENGINE" ]; then assay engines install "$ENGINE" --variant "$VARIANT"; fi
 VOLUME /var/lib/assay
 ENTRYPOINT ["assay"]
 CMD ["help"]

@@ -1,4 +1,4 @@
-"""``python -m runners``: prepare, execute or reap one execution; measure this device; say what works here.
+"""``python -m runners``: prepare, execute or reap one execution; measure this device; say what is here.
 
 Standard output holds one JSON document; everything a person reads goes to standard error. Exit codes: 0
 done, 1 ran and failed, 2 refused, 3 the machine lacks something, 130 interrupted.
@@ -89,6 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     importlib.import_module("runners.environments.command").add_arguments(engines)
     engines.set_defaults(verb=_engines)
 
+    offer = verbs.add_parser("offer", help="devices, engines and memory of this machine")
+    offer.set_defaults(verb=_offer)
+
     doctor = verbs.add_parser("doctor", help="which engines and artifacts are usable here")
     doctor.add_argument("--json", action="store_true", dest="as_json")
     doctor.set_defaults(verb=_doctor)
@@ -143,6 +146,10 @@ def _convert(arguments: argparse.Namespace) -> int:
 
 def _engines(arguments: argparse.Namespace) -> int:
     return int(importlib.import_module("runners.environments.command").run(arguments))
+
+
+def _offer(_arguments: argparse.Namespace) -> int:
+    return int(importlib.import_module("runners.offering").main())
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

@@ -37,8 +37,10 @@ class Price:
 @dataclass
 class DeviceConfig:
     name: str = key_field()
-    kind: str = key_field()  # cpu | cuda
+    kind: str = key_field()  # cpu | cuda; torch calls AMD's devices cuda too
     count: int = key_field(1)
     interconnect: str | None = key_field(None)  # what ties several devices; null: there is one
+    # Of the machine, for the host's own side (weights before they move, offloaded blocks); null: any.
+    host_memory_bytes: int | None = context_field(None)
     placement: Placement = key_field(Placement)
     price: Price | None = context_field(None)

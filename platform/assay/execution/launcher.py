@@ -6,8 +6,9 @@ The runner itself watches this process (``--watch``): if it is killed, the engin
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from django.conf import settings
 
@@ -23,13 +24,14 @@ def run_to_end(
     should_stop: Callable[[], bool] = lambda: False,
     on_tick: Callable[[], None] = lambda: None,
     grace_s: float = SEAL_GRACE_S,
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> Ended:
-    """As ``subprocesses.run_to_end``, with this installation's environment."""
+    """As ``subprocesses.run_to_end``, with this installation's environment and ``more`` of it."""
     return subprocesses.run_to_end(
         command,
         folder=folder,
         name=name,
-        environment=_environment(),
+        environment={**_environment(), **more},
         should_stop=should_stop,
         on_tick=on_tick,
         grace_s=grace_s,

@@ -14,15 +14,20 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import DateTimeField, ExpressionWrapper, Value
+from django.db.models import DateTimeField, ExpressionWrapper, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from assay.archive.paths import Home
+from assay.execution import device_leases
+from assay.execution.device_leases import DevicesBusy, HeldDevice
 from assay.execution.machine import Worker
+from assay.execution.matching import lacking
 from assay.execution.models import OUT_FOLDER, Execution, ExecutionState
+from assay.execution.offers import Offer
 from assay.ledger.ids import uuid7
-from assay.ledger.models import Run
+from assay.ledger.models import Need, Run
+from assay.ledger.needs import need_of
 from runners.protocol.events import RunState
 
 
@@ -40,6 +45,7 @@ class Claim:
     spec: Mapping[str, Any]
     spec_digest: str
     folder: Path
+    devices: tuple[HeldDevice, ...]
 
     @property
     def out(self) -> Path:
@@ -61,24 +67,60 @@ def lease_end(seconds: float | None = None) -> "ExpressionWrapper[CombinedExpres
     return ExpressionWrapper(Now() + Value(lease), output_field=DateTimeField())
 
 
+def claim_next(worker: Worker, *, home: Home, offer: Offer) -> Claim | None:
+    """Take the next run that this machine has what it needs for; None if there is none or it is busy."""
+    try:
+        with transaction.atomic():
+            run = _next_run(offer)
+            return None if run is None else _claim(run, worker, home=home, offer=offer)
+    except DevicesBusy:
+        return None
+
+
 @transaction.atomic
-def claim_next(
-    worker: Worker, *, home: Home, queues: Collection[str], run_id: UUID | None = None
-) -> Claim | None:
-    """Take the next eligible run, or the given one; None if there is none or somebody was first."""
-    eligible = Run.objects.filter(
+def claim_run(run_id: UUID, worker: Worker, *, home: Home, offer: Offer) -> Claim | None:
+    """Take the given run; None if somebody was first. Raises DevicesBusy.
+
+    Whoever names a run wants it here: what it lacks is said when it is prepared.
+    """
+    run = Run.objects.filter(
+        id=run_id,
         state=RunState.queued,
         cancel_requested=False,
-        queue__in=queues,
         reserved_by__in=["", str(worker)],
-    ).order_by("study_id", "position", "repetition")  # study ids sort by time
-    if run_id is not None:
-        eligible = eligible.filter(id=run_id)
-    if connection.features.has_select_for_update_skip_locked:
-        eligible = eligible.select_for_update(skip_locked=True)
-    run = eligible.first()
-    if run is None:
-        return None
+    ).first()
+    return None if run is None else _claim(run, worker, home=home, offer=offer)
+
+
+def _next_run(offer: Offer) -> Run | None:
+    """The first by study, position and repetition (study ids sort by time) among the needs that fit."""
+    fitting = [need for need in needs_with_work(offer.queues) if not lacking(need.document, offer)]
+    heads = Run.objects.filter(id__in=[need.head for need in fitting])
+    in_order = heads.order_by("study_id", "position", "repetition")
+    for need_id in in_order.values_list("need_id", flat=True):
+        waiting = queued_of_need().filter(need=need_id)
+        if connection.features.has_select_for_update_skip_locked:
+            waiting = waiting.select_for_update(skip_locked=True)
+        if (run := waiting.first()) is not None:
+            return run
+    return None
+
+
+def queued_of_need() -> QuerySet[Run]:
+    """Runs that any worker may take, in the order of the queue."""
+    return Run.objects.filter(
+        state=RunState.queued, cancel_requested=False, reserved_by=""
+    ).order_by("study_id", "position", "repetition")
+
+
+def needs_with_work(queues: Collection[str] | None = None) -> list[Any]:
+    """Needs that a run waits for, each with its first run as ``head``: a short look into the index each."""
+    first = queued_of_need().filter(need=OuterRef("pk")).values("id")[:1]
+    needs = Need.objects.annotate(head=Subquery(first)).filter(head__isnull=False)
+    return list(needs if queues is None else needs.filter(queue__in=queues))
+
+
+def _claim(run: Run, worker: Worker, *, home: Home, offer: Offer) -> Claim | None:
     taken = Run.objects.filter(id=run.id, state=RunState.queued, cancel_requested=False).update(
         state=RunState.running, started_at=Now(), progress={"phase": "claimed"}
     )
@@ -104,6 +146,7 @@ def claim_next(
         spec=run.spec,
         spec_digest=run.spec_digest,
         folder=Path(execution.folder),
+        devices=device_leases.take(execution, need_of(run.spec), offer),
     )
 
 
@@ -122,15 +165,17 @@ def renew(claim: Claim, *, progress: Mapping[str, Any] | None = None) -> Pulse:
     return Pulse(held=held, cancel_requested=cancel)
 
 
+@transaction.atomic
 def close(
     claim: Claim, *, state: ExecutionState, exit_code: int | None, bundle_digest: str = ""
 ) -> bool:
-    """End the execution if it is still ours. From here on its row is sealed."""
-    return bool(
-        _mine(claim).update(
-            state=state, ended_at=Now(), exit_code=exit_code, bundle_digest=bundle_digest
-        )
+    """End the execution and give its devices back, if it is still ours. From here on its row is sealed."""
+    ended = _mine(claim).update(
+        state=state, ended_at=Now(), exit_code=exit_code, bundle_digest=bundle_digest
     )
+    if ended:
+        device_leases.release(claim.execution_id)
+    return bool(ended)
 
 
 def _mine(claim: Claim) -> Any:

@@ -1,4 +1,7 @@
-"""Executions: tries of a run by a worker, each with its own folder, lease and fencing token."""
+"""Executions: tries of a run by a worker, each with its own folder, lease and fencing token.
+
+And what they run on: workers as they registered themselves, devices, and who holds which.
+"""
 
 from pathlib import Path
 
@@ -45,8 +48,68 @@ class Execution(models.Model):
                 name="one_running_execution_per_run",
             )
         ]
+        # What a reaper asks for: without them it would read every execution there ever was.
+        indexes = [
+            models.Index(fields=["state", "leased_until"], name="execution_lease"),
+            models.Index(fields=["state", "ended_at"], name="execution_end"),
+        ]
 
     @property
     def out(self) -> Path:
         """Where the runner works: its progress, its segments and the bundle."""
         return Path(self.folder) / OUT_FOLDER
+
+
+class Registration(models.Model):
+    """A worker that serves here, as it said when it started; the row goes with it."""
+
+    worker = models.CharField(max_length=200, primary_key=True)  # assay.execution.machine.Worker
+    host = models.CharField(max_length=200)
+    machine = models.CharField(
+        max_length=64
+    )  # the kernel's boot id: containers of one host share it
+    offer = models.JSONField()  # assay.execution.offers.Offer: queues, devices, engines, memory
+    registered_at = models.DateTimeField()
+    seen_at = models.DateTimeField(db_index=True)  # the database's now() at its last sign of life
+
+
+class Device(models.Model):
+    """One device of one machine. Whoever measures on it holds it alone."""
+
+    id = models.CharField(
+        max_length=120, primary_key=True
+    )  # the driver's unique id where it has one
+    machine = models.CharField(max_length=64, db_index=True)
+    host = models.CharField(max_length=200)
+    kind = models.CharField(max_length=20)  # cpu | cuda
+    index = models.PositiveIntegerField()
+    name = models.CharField(max_length=200)
+    memory_bytes = models.BigIntegerField(null=True)
+    fence = models.PositiveBigIntegerField(default=0)  # of the newest lease; only ever rises
+    seen_at = models.DateTimeField()
+
+
+class DeviceLease(models.Model):
+    """That an execution held a device. At most one lease of a device is open, the database sees to it."""
+
+    device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="leases")
+    execution = models.ForeignKey(Execution, on_delete=models.PROTECT, related_name="devices")
+    fence = models.PositiveBigIntegerField()
+    taken_at = models.DateTimeField()
+    released_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["device", "fence"], name="one_lease_per_fence"),
+            models.UniqueConstraint(
+                fields=["device"],
+                condition=models.Q(released_at=None),
+                name="one_open_lease_per_device",
+            ),
+        ]
+
+
+class Look(models.Model):
+    """When somebody last looked for leases that ran out; see assay.execution.watch. One row."""
+
+    looked_at = models.DateTimeField()

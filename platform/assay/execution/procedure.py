@@ -6,15 +6,17 @@ prepare -> register predictions -> execute -> verify -> interpret -> accept, wit
 import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.archive.paths import Home
 from assay.archive.summary import BundleSummary, summarise
 from assay.execution import launcher, preparing, registering, services
+from assay.execution.device_leases import visible_to
 from assay.execution.heartbeat import Heartbeat
 from assay.execution.interpreting import interpret
 from assay.execution.leases import Claim
+from assay.execution.outage import wait_out
 from assay.execution.preparing import Prepared
 from assay.execution.progress import ProgressReader, Show, ignore
 from assay.execution.subprocesses import Ended
@@ -110,6 +112,7 @@ class _Work:
             name="execute",
             should_stop=self.should_stop,
             on_tick=self._follow,
+            more=visible_to(self.claim.devices),
         )
         if not (self.bundle / layout.MANIFEST_DIGEST).exists():
             return self._unsealed(ended)
@@ -125,6 +128,7 @@ class _Work:
             )
             if (self.bundle / layout.MANIFEST_DIGEST).exists():
                 return self._accept(exit_code=1, note=reason)
+            return self._set_aside([reason], exit_code=1)
         return self._end(state, reason=reason)
 
     def _request(self) -> RunRequest:
@@ -177,31 +181,44 @@ class _Work:
     def _accept(self, *, exit_code: int, note: str = "") -> Outcome:
         checked = manifest.verify(self.bundle)
         if not checked.ok or checked.bundle_digest is None:
-            services.quarantine_damaged(
-                self.claim, self.home, self.bundle, checked.problems, exit_code=exit_code
-            )
-            return Outcome(state=RunState.failed, exit_code=1, reason="; ".join(checked.problems))
+            return self._set_aside(checked.problems, exit_code=exit_code)
         summary = summarise(self.bundle)
         self._say("interpret", "reading the bundle")
         reading = interpret(
             self.home, self.bundle, digest=summary.digest, scratch=self.claim.folder
         )
-        row = services.finish_sealed(
-            self.claim,
-            self.home,
-            self.bundle,
-            summary,
-            reading,
-            exit_code=exit_code,
-            note=note,
+        row = wait_out(
+            lambda: services.finish_sealed(
+                self.claim,
+                self.home,
+                self.bundle,
+                summary,
+                reading,
+                exit_code=exit_code,
+                note=note,
+            )
         )
         if row is None:
             return Outcome(state=RunState.lost, exit_code=1, reason="quarantined")
         return _outcome(summary, note, reading.problem)
 
+    def _set_aside(self, problems: Sequence[str], *, exit_code: int) -> Outcome:
+        """A bundle that is half or changed is kept where nobody takes it for a result."""
+        wait_out(
+            lambda: services.quarantine_damaged(
+                self.claim, self.home, self.bundle, problems, exit_code=exit_code
+            )
+        )
+        return Outcome(state=RunState.failed, exit_code=1, reason="; ".join(problems))
+
     def _end(self, state: RunState, *, reason: str, exit_code: int | None = None) -> Outcome:
         code = exit_codes.OF_STATE[state] if exit_code is None else exit_code
-        if not services.finish_unlaunched(self.claim, state=state, reason=reason, exit_code=code):
+        ended = wait_out(
+            lambda: services.finish_unlaunched(
+                self.claim, state=state, reason=reason, exit_code=code
+            )
+        )
+        if not ended:
             return Outcome(state=RunState.lost, exit_code=1, reason="the lease was taken away")
         return Outcome(state=state, exit_code=code, reason=reason)
 

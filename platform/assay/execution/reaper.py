@@ -21,11 +21,11 @@ from assay.archive import store
 from assay.archive.paths import Home
 from assay.archive.quarantine import quarantine
 from assay.archive.summary import BundleSummary, summarise
-from assay.execution import announcing, launcher
+from assay.execution import announcing, device_leases, launcher, watch
 from assay.execution.interpreting import Reading, interpret
 from assay.execution.leases import lease_end
 from assay.execution.machine import Worker
-from assay.execution.models import Execution, ExecutionState
+from assay.execution.models import Execution, ExecutionState, Registration
 from assay.ledger import indexing
 from assay.ledger import services as ledger
 from assay.ledger.models import Run
@@ -42,6 +42,8 @@ ELSEWHERE_LEASES = (
 
 def expire() -> list[UUID]:
     """Runs whose lease ran out become lost, wherever their worker was. Returns the executions ended."""
+    if not watch.is_unbroken():
+        return []
     over = Execution.objects.filter(state=ExecutionState.running, leased_until__lt=Now())
     reason = f"its worker gave no sign of life for {settings.LEASE_S:g} s"
     return [e.id for e in over if _lose(e, reason=reason, only_if_expired=True)]
@@ -49,11 +51,14 @@ def expire() -> list[UUID]:
 
 def expire_dead_workers() -> list[UUID]:
     """The same at once for workers of this machine whose process is gone; also frees what they reserved."""
+    for registered in Registration.objects.filter(host=socket.gethostname()):
+        if Worker.parse(registered.worker).is_dead():
+            registered.delete()
     here = Execution.objects.filter(
         state=ExecutionState.running, worker__startswith=f"{socket.gethostname()}/"
     )
     dead = [e for e in here if Worker.parse(e.worker).is_dead()]
-    reserved = Run.objects.filter(state=RunState.queued).exclude(reserved_by="")
+    reserved = Run.objects.filter(state=RunState.queued, reserved_by__gt="").defer("spec")
     for run in reserved:
         if Worker.parse(run.reserved_by).is_dead():
             Run.objects.filter(id=run.id, state=RunState.queued).update(
@@ -161,11 +166,14 @@ def _set_aside(
     _close(execution, token, exit_code=None)
 
 
+@transaction.atomic
 def _close(
     execution: Execution, token: str, *, exit_code: int | None, bundle_digest: str = ""
 ) -> bool:
-    return bool(
-        Execution.objects.filter(id=execution.id, token=token, ended_at=None).update(
-            ended_at=Now(), exit_code=exit_code, bundle_digest=bundle_digest
-        )
+    """Nothing of it runs any more: its row is sealed, its devices are free."""
+    ended = Execution.objects.filter(id=execution.id, token=token, ended_at=None).update(
+        ended_at=Now(), exit_code=exit_code, bundle_digest=bundle_digest
     )
+    if ended:
+        device_leases.release(execution.id)
+    return bool(ended)

@@ -15,7 +15,7 @@ from assay.archive.summary import BundleSummary
 from assay.execution import announcing, leases
 from assay.execution.interpreting import Reading
 from assay.execution.leases import Claim
-from assay.execution.models import ExecutionState
+from assay.execution.models import Execution, ExecutionState
 from assay.ledger import indexing
 from assay.ledger import services as ledger
 from assay.ledger.models import Bundle, Run
@@ -71,6 +71,8 @@ def finish_sealed(
             )
             if ours:
                 return _accept(claim, home, bundle, summary, reading, note=note)
+            if (done := _finished_before(claim, summary)) is not None:
+                return done
     except DamagedBundle as damage:
         quarantine_damaged(claim, home, bundle, damage.problems, exit_code=exit_code)
         return None
@@ -78,10 +80,19 @@ def finish_sealed(
     return None
 
 
+def _finished_before(claim: Claim, summary: BundleSummary) -> Bundle | None:
+    """The row, if this very result was taken in and only the answer to the commit got lost."""
+    own = Execution.objects.filter(
+        id=claim.execution_id, token=claim.token, bundle_digest=summary.digest
+    )
+    return Bundle.objects.filter(digest=summary.digest).first() if own.exists() else None
+
+
 def _accept(
     claim: Claim, home: Home, bundle: Path, summary: BundleSummary, reading: Reading, *, note: str
 ) -> Bundle:
-    store.put(home, bundle)
+    if bundle.exists() or not home.bundle(summary.digest).is_dir():
+        store.put(home, bundle)  # unless a try whose transaction was lost has brought it there
     run = Run.objects.get(id=claim.run_id)
     row = ledger.record_bundle(summary, run=run, execution_id=claim.execution_id)
     if reading.document is not None:
@@ -104,6 +115,8 @@ def quarantine_damaged(
     """The run's own bundle cannot be trusted: the run failed, the files are named and kept aside."""
     reason = "the bundle does not match its manifest"
     ours = leases.close(claim, state=ExecutionState.quarantined, exit_code=exit_code)
+    if not bundle.exists():
+        return  # a try whose transaction was lost has moved it already; its files say why
     kept = quarantine(home, bundle, name=str(claim.execution_id), reason=reason, problems=problems)
     ledger.record_quarantined(
         folder=kept.folder,

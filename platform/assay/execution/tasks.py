@@ -3,7 +3,7 @@
 import threading
 from typing import Any
 
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 
 from assay.archive.paths import Home
@@ -11,18 +11,18 @@ from assay.execution import reaper, scheduled
 from assay.execution.celery import app
 from assay.execution.machine import this_worker
 from assay.execution.nudging import nudge
+from assay.execution.serving import Serving
 from assay.execution.work import queues_with_work, work_off
 from assay.notifications import delivering
 
 stopping = threading.Event()
+serving = Serving(Home(settings.HOME), settings.QUEUES)
 
 
 @app.task(name="assay.execution.tasks.next_run")
 def next_run() -> None:
     """Somebody says there is work: take the next eligible run, and the one after it."""
-    work_off(
-        this_worker(), Home(settings.HOME), queues=settings.QUEUES, should_stop=stopping.is_set
-    )
+    work_off(this_worker(), Home(settings.HOME), offer=serving.offer(), should_stop=stopping.is_set)
 
 
 @app.task(name="assay.execution.tasks.poll")
@@ -58,6 +58,7 @@ def _sweep_at_start(**_kwargs: Any) -> None:
     reaper.expire_dead_workers()
     reaper.expire()
     reaper.sweep(Home(settings.HOME))
+    serving.offer()
     for queue in queues_with_work():
         nudge(queue)
 
@@ -66,3 +67,8 @@ def _sweep_at_start(**_kwargs: Any) -> None:
 def _stop_the_run(**_kwargs: Any) -> None:
     """A worker that is told to end aborts its run, which is sealed as aborted."""
     stopping.set()
+
+
+@worker_shutdown.connect
+def _leave(**_kwargs: Any) -> None:
+    serving.stop()

@@ -10,6 +10,7 @@ from django.conf import settings
 from assay.analysis.comparability.record import Number, Residual, RunRecord
 from assay.archive import compared
 from assay.archive.paths import Home
+from assay.archive.remote.fetching import bundle_folder
 from assay.ledger.models import Bundle, Interpretation, Measure, MeasureKind, Run
 from assay.ledger.models import Residual as ResidualRow
 from assay.ledger.shown import shown_bundles
@@ -148,7 +149,7 @@ def _record(
     own = readings.get(bundle.digest, ())
     record = replace(
         record,
-        observed=compared.observed(home.bundle(bundle.digest)),
+        observed=compared.observed(bundle_folder(home, bundle.digest)),
         definition_versions=tuple(reading.definition_version for reading in own),
     )
     if chosen is None:

@@ -37,6 +37,14 @@ class Study(models.Model):
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
 
+class Need(models.Model):
+    """What runs need of a machine; see assay.ledger.needs. Runs that need the same share the row."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    queue = models.CharField(max_length=20)
+    document = models.JSONField()  # assay.ledger.needs.NeedDocument
+
+
 class Run(models.Model):
     """One RunSpec and repetition number. It points to at most one accepted execution."""
 
@@ -53,6 +61,10 @@ class Run(models.Model):
     engine_version = models.CharField(max_length=60)
     device_name = models.CharField(max_length=120)
     queue = models.CharField(max_length=20, default="cpu")  # the spec's device.kind
+    # Null for a run that was never queued here.
+    need = models.ForeignKey(
+        Need, null=True, on_delete=models.PROTECT, related_name="runs", db_index=False
+    )
     reserved_by = models.CharField(max_length=200, blank=True)  # an inline run keeps its own runs
     state = models.CharField(
         max_length=12,
@@ -106,6 +118,13 @@ class Run(models.Model):
                 fields=["state", "queue", "study", "position", "repetition"],
                 name="run_queue_order",
             ),
+            # Of the queue alone: small, and in the order in which workers take runs.
+            models.Index(
+                fields=["need", "study", "position", "repetition"],
+                condition=models.Q(state=RunState.queued, reserved_by="", cancel_requested=False),
+                name="run_first_of_need",
+            ),
+            models.Index(fields=["state", "reserved_by"], name="run_reserved"),
             models.Index(fields=["study", "state"], name="run_states_of_study"),
             models.Index(fields=["-ended_at", "state"], name="run_ended"),
         ]

@@ -1,6 +1,6 @@
 """Writes to the index. Each function owns its transaction and is safe to call twice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from django.db import transaction
 from assay.accounts.models import MAIN_PROJECT
 from assay.archive.summary import BundleSummary
 from assay.ledger.ids import uuid7
-from assay.ledger.models import Artifact, Bundle, Quarantined, Run, Study
+from assay.ledger.models import Artifact, Bundle, Need, Quarantined, Run, Study
+from assay.ledger.needs import NeedDocument, need_digest, need_of
 from assay.ledger.shown import refresh
 from runners.protocol.documents import ArtifactIdentity
 from runners.protocol.events import RunState
@@ -59,8 +60,25 @@ def create_study(
         owner=declaration.owner,
         project_id=declaration.project_id,
     )
-    Run.objects.bulk_create([_run(study, p, reserved_by=reserved_by) for p in planned])
+    needs = [need_of(p.spec) for p in planned]
+    keep_needs(needs)
+    runs = [_run(study, p, reserved_by=reserved_by) for p in planned]
+    for run, need in zip(runs, needs, strict=True):
+        run.need_id = need_digest(need)
+    Run.objects.bulk_create(runs)
     return study
+
+
+def keep_needs(needs: Iterable[NeedDocument]) -> None:
+    """A row for each distinct need that has none yet."""
+    distinct = {need_digest(need): need for need in needs}
+    known = set(Need.objects.filter(digest__in=distinct).values_list("digest", flat=True))
+    rows = [
+        Need(digest=digest, queue=need["kind"], document=need)
+        for digest, need in distinct.items()
+        if digest not in known
+    ]
+    Need.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _run(study: Study, planned: PlannedRun, *, reserved_by: str = "") -> Run:

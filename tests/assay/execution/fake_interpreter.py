@@ -6,6 +6,7 @@ from typing import Any
 
 from assay.analysis.definition import DEFINITION_VERSION
 from runners.protocol import layout, manifest
+from tests.assay.execution import behaviour
 
 READING: dict[str, Any] = {
     "definition_version": DEFINITION_VERSION,
@@ -90,6 +91,7 @@ READING: dict[str, Any] = {
 
 def main() -> int:
     bundle, derived = Path(sys.argv[1]), Path(sys.argv[2])
+    behaviour.hang("interpret")
     digest = (bundle / layout.MANIFEST_DIGEST).read_text().strip()
     folder = derived / digest / DEFINITION_VERSION
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,28 +5,32 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import OperationalError, connection, transaction
 
 from assay.archive import store
 from assay.archive.paths import Home
-from assay.execution import leases, reaper
+from assay.execution import leases, reaper, services
 from assay.execution.leases import Claim
 from assay.execution.machine import Worker
-from assay.execution.models import Execution
+from assay.execution.models import DeviceLease, Execution
+from assay.execution.offers import Offer
 from assay.execution.procedure import Outcome, perform
 from assay.ledger.models import Bundle, Interpretation, LedgerCount, Measure, Quarantined, Run
 from runners.protocol import manifest
+from runners.protocol.documents import Progress
 from tests.assay.specs import queued_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def claim(home: Home, worker: Worker) -> Claim:
+def claim(home: Home, worker: Worker, offer: Offer) -> Claim:
     queued_study()
-    found = leases.claim_next(worker, home=home, queues=["cpu"])
+    found = leases.claim_next(worker, home=home, offer=offer)
     assert found is not None
     return found
 
@@ -123,6 +127,78 @@ def test_a_run_that_failed_is_a_result_with_its_bundle(
     assert (outcome.exit_code, run.state, run.state_reason) == (1, "failed", "it is failed")
     assert run.accepted_execution == claim.execution_id
     assert Bundle.objects.get().state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("phase", "state", "bundles"),
+    [
+        ("prepare", "aborted", 0),
+        ("launch", "aborted", 1),
+        ("measure", "sealed", 1),  # it had ended before anybody could stop it
+        ("interpret", "sealed", 1),
+    ],
+)
+def test_a_cancel_works_in_every_phase(
+    claim: Claim, home: Home, behave: Callable[..., None], phase: str, state: str, bundles: int
+) -> None:
+    behave(execute="hang" if phase == "launch" else "seal")
+
+    def cancel(line: Progress) -> None:
+        if line["phase"] == phase:
+            assert services.request_cancel(claim.run_id)
+
+    perform(claim, home, show=cancel, should_stop=lambda: the_run(claim.run_id).cancel_requested)
+
+    assert the_run(claim.run_id).state == state
+    assert Bundle.objects.count() == bundles
+    assert not services.request_cancel(claim.run_id)  # it has ended
+    assert not DeviceLease.objects.filter(released_at=None).exists()
+    assert left_on_disk(home) == []
+
+
+def test_what_cannot_be_sealed_is_set_aside_and_no_half_bundle_is_left(
+    claim: Claim, home: Home, behave: Callable[..., None]
+) -> None:
+    behave(execute="crash", reap=3)  # the disk is full: there is no room for a manifest
+
+    outcome = perform(claim, home)
+
+    assert (outcome.exit_code, the_run(claim.run_id).state) == (1, "failed")
+    assert "sealed nothing" in Quarantined.objects.get().problems[0]
+    assert not Bundle.objects.exists()
+    assert left_on_disk(home) == []
+
+
+@pytest.mark.parametrize("lost", ["before the commit", "after the commit"])
+def test_a_result_waits_for_a_database_that_is_away(
+    claim: Claim, home: Home, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    monkeypatch.setattr("assay.execution.outage.PAUSE_S", 0.01)
+    tries: list[Bundle | None] = []
+    finish = services.finish_sealed
+
+    def unsteady(*arguments: Any, **named: Any) -> Bundle | None:
+        if tries:
+            tries.append(finish(*arguments, **named))
+            return tries[-1]
+        try:
+            with transaction.atomic():
+                tries.append(finish(*arguments, **named))
+                if lost == "before the commit":
+                    raise OperationalError("the server closed the connection unexpectedly")
+        finally:
+            connection.close()
+        raise OperationalError("the server closed the connection unexpectedly")
+
+    monkeypatch.setattr(services, "finish_sealed", unsteady)
+
+    outcome = perform(claim, home)
+
+    assert (outcome.state, the_run(claim.run_id).state) == ("sealed", "sealed")
+    assert len(tries) == 2
+    bundle = Bundle.objects.get()
+    assert manifest.verify(store.get(home, bundle.digest)).ok
+    assert not Quarantined.objects.exists()
 
 
 def test_a_runner_that_crashes_is_sealed_as_failed(

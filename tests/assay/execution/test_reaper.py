@@ -7,25 +7,26 @@ from pathlib import Path
 
 import pytest
 from django.db.models.functions import Now
+from pytest_django import Settings
 
 from assay.archive import store
 from assay.archive.paths import Home
 from assay.execution import leases, reaper, services
 from assay.execution.leases import Claim
 from assay.execution.machine import Worker, this_worker
-from assay.execution.models import Execution, ExecutionState
+from assay.execution.models import Execution, ExecutionState, Look
 from assay.execution.preparing import context, prepare
 from assay.ledger.models import Bundle, Quarantined, Run
 from runners.protocol.documents import RunRequest
 from runners.protocol.events import RunState
-from tests.assay.specs import queued_study
+from tests.assay.specs import kept, offered, queued_study
 
 pytestmark = pytest.mark.django_db
 
 
 def claimed_by(worker: Worker, home: Home) -> Claim:
     queued_study()
-    claim = leases.claim_next(worker, home=home, queues=["cpu"])
+    claim = leases.claim_next(worker, home=home, offer=kept(offered()))
     assert claim is not None
     return claim
 
@@ -65,6 +66,28 @@ def test_a_lease_that_ran_out_makes_the_run_lost(home: Home, worker: Worker) -> 
     assert ended == [claim.execution_id]
     assert (run.state, run.ended_at is not None) == ("lost", True)
     assert "no sign of life" in run.state_reason
+
+
+@pytest.mark.parametrize("break_s", [3600, -3600], ids=["forward", "back"])
+def test_after_a_break_of_the_watch_every_run_has_its_lease_anew(
+    home: Home, worker: Worker, settings: Settings, break_s: int
+) -> None:
+    """The database was away, or its clock was stepped: the worker could not help it."""
+    claim = claimed_by(worker, home)
+    reaper.expire()  # somebody watches
+    moved = timedelta(seconds=break_s)
+    Look.objects.update(looked_at=Now() - moved)
+    Execution.objects.update(leased_until=Now() - moved)
+
+    assert reaper.expire() == []
+    near = Execution.objects.filter(
+        leased_until__gt=Now(), leased_until__lte=Now() + timedelta(seconds=settings.LEASE_S)
+    )
+    assert near.count() == 1
+    assert leases.renew(claim).held
+
+    let_the_lease_run_out(claim)  # and then it is silent, with the watch unbroken
+    assert reaper.expire() == [claim.execution_id]
 
 
 def test_a_lease_that_stands_is_left_alone(home: Home, worker: Worker) -> None:
@@ -180,6 +203,10 @@ def test_a_new_run_works_after_a_lost_one(
 ) -> None:
     claimed_by(dead_worker, home)
     reaper.expire_dead_workers()
+    queued_study()
+    # the device is given away only when nothing of its last holder can still be on it
+    assert leases.claim_next(worker, home=home, offer=kept(offered())) is None
+    reaper.sweep(home)
     again = claimed_by(worker, home)
 
     assert services.finish_unlaunched(again, state=RunState.failed, reason="x", exit_code=1)

@@ -9,6 +9,7 @@ from pytest_django import Settings
 from assay.archive.paths import Home
 from assay.execution import leases, rehearsing
 from assay.execution.machine import Worker
+from assay.execution.offers import Offer
 from experiments.compose import compose, compose_sweep
 from experiments.plan import RunSpec, plan
 from tests.assay.specs import queued_study
@@ -68,10 +69,10 @@ def test_looking_and_then_launching_prepares_once(
 
 
 def test_a_measurement_on_this_machine_is_not_disturbed(
-    home: Home, specs: list[RunSpec], worker: Worker, behave: Callable[..., None]
+    home: Home, specs: list[RunSpec], worker: Worker, offer: Offer, behave: Callable[..., None]
 ) -> None:
     queued_study()
-    assert leases.claim_next(worker, home=home, queues=["cpu"]) is not None
+    assert leases.claim_next(worker, home=home, offer=offer) is not None
     behave(prepare=3)
 
     look = rehearsing.look(specs)
