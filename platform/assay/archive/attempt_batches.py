@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from assay.archive.measured import MeasuredAttempts
 
 MOST_ATTEMPTS = 256
-MOST_BYTES = 16 * 2**20
+# A batch of long answers takes no more memory than one of answers of a hundred events.
+MOST_BYTES = 6 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

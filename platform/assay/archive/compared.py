@@ -9,7 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from assay.analysis.comparability.record import Observed, Population
 from assay.archive.derived_schemas import ATTEMPTS
@@ -18,7 +20,9 @@ from runners.protocol import layout
 from runners.protocol.events import ClientState, Segment
 
 CURVE_RULES = ("ttft.first_content.client", "tpot.last_token", "e2e.client")
+Floats = NDArray[np.float64]
 _KEPT = 256  # a few kilobytes each
+_KEPT_CURVES = 24  # eight bytes an attempt: three rules of eight runs
 _OUTPUT_TOKENS = pl.coalesce("token_ids", "usage")
 _IS_LOAD = pl.col("segment") == Segment.load.value
 _IS_COMPLETED = pl.col("client_state") == ClientState.completed.value
@@ -43,13 +47,20 @@ def grade(reading: Path) -> tuple[str, tuple[str, ...]]:
     return _grade(reading) if (reading / INTERPRETATION).is_file() else ("", ())
 
 
-def curve(reading: Path, rule: str) -> tuple[Sequence[float], int]:
-    """Values of one rule over completed attempts of the load (else of all), and how many were offered."""
+def curve(reading: Path, rule: str) -> tuple[Floats, int]:
+    """Values of one rule, ascending, and how many attempts were offered: of the load, else of all."""
     if rule not in CURVE_RULES or not (reading / ATTEMPTS).is_file():
-        return (), 0
+        return np.empty(0), 0
+    return _curve(reading, rule)
+
+
+@lru_cache(maxsize=_KEPT_CURVES)
+def _curve(reading: Path, rule: str) -> tuple[Floats, int]:
     rows = pl.read_parquet(reading / ATTEMPTS, columns=["segment", "client_state", rule])
     own = _of_load(rows)
-    return own.filter(_IS_COMPLETED)[rule].drop_nulls().to_list(), own.height
+    values = own.filter(_IS_COMPLETED)[rule].drop_nulls().sort().to_numpy()
+    values.flags.writeable = False  # it is handed out again
+    return values, own.height
 
 
 @lru_cache(maxsize=_KEPT)

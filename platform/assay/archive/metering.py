@@ -13,7 +13,10 @@ from experiments.schema.engine import EnvironmentKind
 from runners.protocol import layout
 
 _ELSEWHERE = "the engine runs elsewhere: the meters of this host do not see it"
-_FACTS = {Meter.accelerator: "nvml_devices", Meter.cpu_package: "energy_counters"}
+_FACTS = {
+    Meter.accelerator: ("nvml_devices", "amd_devices"),
+    Meter.cpu_package: ("energy_counters",),
+}
 
 
 def metering(source: Bundle) -> Metering:
@@ -31,8 +34,14 @@ def metering(source: Bundle) -> Metering:
 
 
 def _absent(facts: Mapping[str, Mapping[str, Any]]) -> dict[Meter, str]:
-    said = {meter: (facts.get(name) or {}).get("reason") for meter, name in _FACTS.items()}
-    return {meter: str(reason) for meter, reason in said.items() if reason}
+    """Why a meter has no reading: what every way of asking it lacks."""
+    found = {}
+    for meter, names in _FACTS.items():
+        known = [facts[name] for name in names if name in facts]
+        reasons = [str(fact["reason"]) for fact in known if fact.get("reason")]
+        if known and len(reasons) == len(known):
+            found[meter] = "; ".join(reasons)
+    return found
 
 
 def _readings(source: Bundle) -> list[Reading]:

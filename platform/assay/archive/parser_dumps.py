@@ -1,6 +1,7 @@
 """Parsers of installed engine versions, as their installation dumped them below ``ASSAY_HOME/engines``.
 
-The runner writes an environment's record and dump; here they are only read, to compare two versions.
+The runner writes the record and dump of an environment or an image; here they are only read, to compare two
+versions.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Any
 
 from assay.archive.paths import Home
 
-_RECORD, _PARSER = "environment.json", "parser.json"
+_RECORDS, _PARSER = ("environment.json", "image.json"), "parser.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,8 @@ def _changed(name: str, was: DumpedFlag, now: DumpedFlag) -> Iterator[FlagDiffer
 def _read(folder: Path) -> Dump | None:
     """None for an environment that is not whole: its installation says so, not this page."""
     try:
-        record = json.loads((folder / _RECORD).read_bytes())
+        name = next(name for name in _RECORDS if (folder / name).is_file())
+        record = json.loads((folder / name).read_bytes())
         document = json.loads((folder / _PARSER).read_bytes())
         flags = [_flag(row) for row in document["flags"]]
         return Dump(
@@ -94,7 +96,7 @@ def _read(folder: Path) -> Dump | None:
             build=document["build"],
             flags={flag.names[0]: flag for flag in flags},
         )
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+    except (StopIteration, OSError, ValueError, KeyError, TypeError, IndexError):
         return None
 
 

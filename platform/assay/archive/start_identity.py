@@ -15,7 +15,11 @@ from experiments.schema.roles import Role
 from runners.protocol import layout
 
 NONE = "none"  # declared as nothing, which is known, unlike null
+ENGINE, VERSION = "engine", "engine.version"
 HOST, ARTIFACT, PACKAGES = "ran.host", "ran.artifact", "ran.engine_packages"
+MOVE_WITH_VERSION = frozenset(
+    {"engine.environment.lock_sha256", "engine.environment.image_digest", PACKAGES}
+)
 
 
 def start_identity(
@@ -23,7 +27,7 @@ def start_identity(
 ) -> dict[str, Any]:
     """Fields with their values; null where the bundle does not say. ``variable`` and below are left out.
 
-    Where the variable lies in the engine, so do its packages.
+    Where the variable is the engine's version, its pins and its packages move with it.
     """
     declared = {
         leaf.path: NONE if leaf.value is None else leaf.value
@@ -35,9 +39,9 @@ def start_identity(
         ARTIFACT: ((_document(bundle, layout.IDENTITY) or {}).get("artifact") or {}).get("digest"),
         PACKAGES: _engine_packages(_document(bundle, layout.PACKAGES) or {}),
     }
-    if variable and variable.startswith("engine."):
-        del ran[PACKAGES]
     found = {**declared, **ran}
+    if variable in (ENGINE, VERSION):
+        found = {path: value for path, value in found.items() if path not in MOVE_WITH_VERSION}
     return {path: value for path, value in found.items() if not _is_below(path, variable)}
 
 

@@ -1,12 +1,12 @@
 """The pinned tokenizer that lies in a bundle, as a counter of texts."""
 
-import gzip
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from assay.analysis.absence import Absent
 from assay.analysis.retokenized import CONTENT_WITHHELD, NO_TOKENIZER, TextCounter
+from assay.archive.inflating import gunzip
 from assay.archive.readers import Bundle
 from runners.protocol import layout
 
@@ -25,7 +25,7 @@ def counter_at(path: Path | Absent) -> TextCounter | Absent:
     """The counter of a packed tokenizer; a process that reads many batches builds it once."""
     if isinstance(path, Absent):
         return path
-    return counter_of(gzip.decompress(path.read_bytes()).decode())
+    return counter_of(gunzip(path).decode())
 
 
 def counter_of(tokenizer_json: str) -> TextCounter:

@@ -29,7 +29,8 @@ def test_the_population_is_that_of_the_load(reading: Path) -> None:
 
 def test_a_reading_without_attempts_has_no_population_and_no_curve(tmp_path: Path) -> None:
     assert compared.population(tmp_path, {}) is None
-    assert compared.curve(tmp_path, RULE) == ((), 0)
+    values, offered = compared.curve(tmp_path, RULE)
+    assert (len(values), offered) == (0, 0)
 
 
 def test_a_reading_that_comes_later_is_read_then(tmp_path: Path) -> None:
@@ -44,10 +45,13 @@ def test_a_curve_holds_completed_attempts_and_counts_all_that_were_offered(readi
     values, offered = compared.curve(reading, RULE)
 
     assert (len(values), offered) == (20, 24)
+    assert list(values) == sorted(values)
 
 
 def test_only_curves_of_known_rules_are_read(reading: Path) -> None:
-    assert compared.curve(reading, "client_state") == ((), 0)
+    values, offered = compared.curve(reading, "client_state")
+
+    assert (len(values), offered) == (0, 0)
 
 
 def test_caps_of_cases_are_counted_by_their_path(reading: Path) -> None:

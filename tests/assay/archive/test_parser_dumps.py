@@ -56,5 +56,7 @@ def test_an_environment_that_is_not_whole_is_left_out(tmp_path: Path) -> None:
     (install(home, "1.1.0") / "parser.json").write_text('{"version": "1.1.0"')
     (install(home, "1.2.0") / "environment.json").unlink()
     install(home, "1.3.0", engine="sglang")
+    image = install(home, "1.4.0")
+    (image / "environment.json").rename(image / "image.json")
 
-    assert [d.version for d in dumps(home, "vllm")] == ["1.0.0"]
+    assert [d.version for d in dumps(home, "vllm")] == ["1.0.0", "1.4.0"]
