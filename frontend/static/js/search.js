@@ -32,19 +32,9 @@
   // Selection
   const chosen = new Set();
   const boxes = () => [...document.querySelectorAll("input[name=run][form=compare]")];
-  const count = () => {
-    const form = document.querySelector("form[data-selection]");
-    if (!form) return;
-    const most = Number(form.dataset.most);
-    const note = form.querySelector("[data-selection-count]");
-    form.querySelector("button").disabled = chosen.size < 2 || chosen.size > most;
-    note.textContent = chosen.size ? `${chosen.size} ${note.dataset.some}` : note.dataset.none;
-    for (const box of boxes()) box.disabled = !box.checked && chosen.size >= most;
+  const hold = (form, ids) => {
     for (const more of form.querySelectorAll("input[name=run]")) more.remove();
-    // Those of other pages of the list are sent too.
-    const seen = new Set(boxes().map((box) => box.value));
-    for (const id of chosen) {
-      if (seen.has(id)) continue;
+    for (const id of ids) {
       const hidden = document.createElement("input");
       hidden.type = "hidden";
       hidden.name = "run";
@@ -52,16 +42,42 @@
       form.append(hidden);
     }
   };
+  const count = () => {
+    const form = document.querySelector("form[data-selection]");
+    if (!form) return;
+    const most = Number(form.dataset.most);
+    const note = form.querySelector("[data-selection-count]");
+    form.querySelector("button").disabled = chosen.size < 2 || chosen.size > most;
+    note.textContent = chosen.size ? `${chosen.size} ${note.dataset.some}` : note.dataset.none;
+    // Those of other pages of the list are sent too.
+    const seen = new Set(boxes().map((box) => box.value));
+    hold(form, [...chosen].filter((id) => !seen.has(id)));
+    const tagging = document.querySelector("form[data-tagging]");
+    if (tagging) {
+      tagging.hidden = chosen.size === 0;
+      hold(tagging, chosen);
+    }
+    const all = document.querySelector("[data-choose-all]");
+    if (all) {
+      const marked = boxes().filter((box) => box.checked).length;
+      all.checked = marked > 0 && marked === boxes().length;
+      all.indeterminate = marked > 0 && !all.checked;
+    }
+  };
   const restore = () => {
     for (const box of boxes()) box.checked = chosen.has(box.value);
     count();
   };
-  document.addEventListener("change", (event) => {
-    const box = event.target.closest("input[name=run][form=compare]");
-    if (!box) return;
+  const choose = (box) => {
     if (box.checked) chosen.add(box.value);
     else chosen.delete(box.value);
-    count();
+  };
+  document.addEventListener("change", (event) => {
+    const box = event.target.closest("input[name=run][form=compare]");
+    const all = event.target.closest("[data-choose-all]");
+    if (all) for (const one of boxes()) one.checked = all.checked;
+    for (const one of all ? boxes() : box ? [box] : []) choose(one);
+    if (all || box) count();
   });
   document.addEventListener("htmx:afterSwap", restore);
   for (const box of boxes()) if (box.checked) chosen.add(box.value);

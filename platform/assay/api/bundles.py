@@ -16,6 +16,7 @@ from assay.archive import export
 from assay.archive.bundle_files import listed_file, listed_files
 from assay.archive.errors import DamagedBundle
 from assay.archive.paths import Home
+from assay.archive.remote.fetching import bundle_folder
 from assay.ledger.models import Bundle
 from assay.ledger.rows import moment
 from experiments.errors import Finding
@@ -178,7 +179,7 @@ def _bundle(digest: str) -> Bundle:
 
 
 def _folder(row: Bundle) -> Path:
-    return Home(settings.HOME).bundle(row.digest)
+    return bundle_folder(Home(settings.HOME), row.digest)
 
 
 def _present(row: Bundle) -> Path:

@@ -17,6 +17,7 @@ from assay.api.texts import Words
 from assay.api.throttle import PerMinute
 from assay.archive.paths import Home
 from assay.execution import reaper, rehearsing, services, submitting
+from assay.execution.waiting import explain
 from assay.ledger.chosen import asked_runs
 from assay.ledger.models import Run
 from assay.ledger.queries import find_runs
@@ -124,14 +125,18 @@ def list_runs(
         runs = runs.filter(id__in=find_runs(named).order_by().values("id"))
     column = ("-" if sort.startswith("-") else "") + COLUMNS[sort.removeprefix("-")]
     part = part_of(with_names(runs).order_by(column, "-created_at", "-id"), paging)
-    return {"runs": run_rows(part.rows), **place(paging, part.total)}
+    rows = run_rows(part.rows)
+    explain(rows, part.rows)
+    return {"runs": rows, **place(paging, part.total)}
 
 
 @router.get("/{uuid:run_id}", response=answers(RunObject))
 def get_run(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
     """Counts of the four ledgers, aggregates with their passport, residuals, gaps."""
     reaper.expire()
-    found = run_object(_run(run_id), Home(settings.HOME))
+    run = _run(run_id)
+    found = run_object(run, Home(settings.HOME))
+    explain([found], [run])
     if found["bundle_digest"]:
         found["bundle"] = f"/api/v1/bundles/{found['bundle_digest']}"
     return found

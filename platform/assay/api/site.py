@@ -9,11 +9,13 @@ from assay.api import (
     bundles,
     catalogue,
     compare,
+    findings,
     people,
     predict,
     readings,
     reviews,
     runs,
+    schedules,
     studies,
     tables,
 )
@@ -60,3 +62,5 @@ api.add_router("", catalogue.router)
 api.add_router("", predict.router)
 api.add_router("", compare.router)
 api.add_router("/reviews", reviews.router)
+api.add_router("/schedules", schedules.router)
+api.add_router("/findings", findings.router)

@@ -19,6 +19,7 @@ from assay.api.texts import Words
 from assay.api.throttle import PerMinute
 from assay.execution import composing, rehearsing, submitting
 from assay.execution.composing import Wanted
+from assay.execution.waiting import explain
 from assay.ledger.chosen import asked_studies
 from assay.ledger.models import Study
 from assay.ledger.rows import run_rows, study_row, with_counts, with_names
@@ -101,7 +102,10 @@ def get_study(request: HttpRequest, study_id: UUID) -> dict[str, Any]:
     """One study with its runs in their recorded order."""
     study = get_object_or_404(with_counts(Study.objects.all()), id=study_id)
     runs = with_names(study.runs.all()).order_by("position", "repetition")[:1000]
-    return {**study_row(study), "of_runs": run_rows(list(runs))}
+    shown = list(runs)
+    rows = run_rows(shown)
+    explain(rows, shown)
+    return {**study_row(study), "of_runs": rows}
 
 
 @router.post("/plan", response=answers(PlanOut), throttle=PerMinute("plan", 60))

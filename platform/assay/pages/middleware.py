@@ -18,7 +18,7 @@ from assay.permissions.guard import guard, wanted_action
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
 
-OPEN_PATHS = ("/login/", "/language/", "/healthz")
+OPEN_PATHS = ("/login/", "/language/", "/healthz", "/readyz", "/metrics")
 API = "/api/"  # signs in by token and answers in its own words
 # Plotly draws with inline styles; scripts come from our own files only, and nothing is evaluated.
 POLICY = "; ".join(

@@ -13,6 +13,7 @@ from django.conf import settings
 
 from assay.analysis.documents import RunReading
 from assay.archive.paths import Home
+from assay.archive.remote import fetching
 from assay.archive.stored_reading import INTERPRETATION, StoredReading
 from assay.ledger.models import Bundle, Interpretation
 from runners.protocol import layout
@@ -88,7 +89,7 @@ def reading_of(interpretation: Interpretation) -> Reading:
 
 
 def bundle_folder(bundle: Bundle) -> BundleFolder:
-    return BundleFolder(folder=home().bundle(bundle.digest))
+    return BundleFolder(folder=fetching.bundle_folder(home(), bundle.digest))
 
 
 def _json(path: Path) -> Any:

@@ -9,6 +9,8 @@ STATE_TONES: dict[str, str] = {
     # answers of a regression check
     "confirmed": "bad",
     "suspected": "weak",
+    "drifts": "bad",
+    "unclear": "weak",  # a bisection
     "insufficient": "unknown",
     "missing": "unknown",
     "invalid": "weak",

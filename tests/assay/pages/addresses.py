@@ -37,6 +37,7 @@ def every_page(lab: Laboratory) -> Iterator[tuple[str, str]]:
         "slug": "Qwen__Qwen3-8B",
         "key": "vllm",
         "versions": ("0.32.0", "0.33.0"),
+        "metric": "tpot.last_token:p50",
         "finding_id": lab.finding and lab.finding.pk,
         "schedule_id": lab.finding and lab.finding.schedule_id,
         "review_id": review.pk,

@@ -3,21 +3,24 @@
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import polars as pl
 
+from assay.analysis.documents import GradeDocument
 from assay.archive.derived_schemas import ITERATIONS
 from assay.archive.paths import Home
+from assay.archive.stored_reading import INTERPRETATION
 from assay.execution.models import Execution
 from assay.ledger.ids import uuid7
 from assay.ledger.indexing import index_interpretation
 from assay.ledger.models import Artifact, Bundle, Run, Study
 from assay.regressions.models import Finding, Schedule, Watch
 from tests.assay.archive import written
-from tests.assay.pages import simulated, simulated_bundle
+from tests.assay.pages import kept, simulated, simulated_bundle
 from tests.assay.pages.simulated import at
 
 BEGAN = datetime(2026, 11, 29, 20, 58, 12, tzinfo=UTC)
@@ -145,7 +148,8 @@ def seal(home: Home, run: Run, *, scale: float = 1.0) -> Bundle:
     execution = uuid7()
     staged = home.root / "staged" / str(execution)
     concurrency = int(run.variables["load.concurrency"])
-    digest = simulated_bundle.write(staged, concurrency=concurrency, repetition=run.repetition)
+    write = partial(simulated_bundle.write, concurrency=concurrency, repetition=run.repetition)
+    digest = kept.written(staged, ("bundle", concurrency, run.repetition), write)
     stored = home.bundle(digest)
     stored.parent.mkdir(parents=True, exist_ok=True)
     staged.rename(stored)
@@ -164,18 +168,38 @@ def seal(home: Home, run: Run, *, scale: float = 1.0) -> Bundle:
     )
     Run.objects.filter(pk=run.pk).update(accepted_execution=execution)
     run.refresh_from_db()
-    document = simulated.interpretation(digest, simulated.aggregates(scale))
+    version = simulated.DEFINITION_VERSION
+    document = _interpretation(digest, scale, version)
     index_interpretation(bundle, document, digest="77" * 32)
-    derive(home, digest, document)
+    kept.written(
+        home.derived / digest / version, (digest, version, scale), partial(_tables, document)
+    )
     return bundle
+
+
+@cache
+def _interpretation(digest: str, scale: float, _version: str) -> dict[str, Any]:
+    """Read by whoever gets it, changed by nobody."""
+    return simulated.interpretation(digest, simulated.aggregates(scale))
 
 
 def derive(home: Home, digest: str, document: dict[str, Any]) -> Path:
     folder = home.derived / digest / str(document["definition_version"])
+    _tables(document, folder)
+    return folder
+
+
+def _tables(document: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True)
     written.write(folder, document)
     iterations().write_parquet(folder / ITERATIONS)
-    return folder
+
+
+def grade(lab: Laboratory, found: GradeDocument) -> None:
+    """Into the reading of the run whose every page has data."""
+    path = next(lab.home.derived.glob(f"{lab.bundle.digest}/*/{INTERPRETATION}"))
+    document = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**document, "grade": found}), encoding="utf-8")
 
 
 def iterations(count: int = 640) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from assay.analysis.definition import DEFINITION_VERSION
+from assay.analysis.definition import DEFINITION_VERSION as DEFINITION_VERSION
 from assay.analysis.ledgers.at import final_counts
 
 DOMAIN = "6f1c2a3e-58b1-4f0e-9a57-0c2d8e11f7aa/4026531834/monotonic"

@@ -1,28 +1,19 @@
 """The grade of the client's figures beside every run, with why it is not an A."""
 
 import json
-from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from assay.analysis.documents import GradeDocument
-from assay.archive.stored_reading import INTERPRETATION
 from assay.cli.main import main
 from assay.ledger.models import Interpretation
 from assay.pages.grades import grades_of
 from tests.assay.pages.conftest import page
-from tests.assay.pages.factory import Laboratory
+from tests.assay.pages.factory import Laboratory, grade
 
 WHY = "client limited: the loop was late by 40 ms"
-
-
-def grade(lab: Laboratory, found: GradeDocument) -> Path:
-    path = next(lab.home.derived.glob(f"{lab.bundle.digest}/*/{INTERPRETATION}"))
-    document = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**document, "grade": found}), encoding="utf-8")
-    return path
 
 
 def test_a_run_shows_its_grade_with_the_reasons(lab: Laboratory, somebody: Client) -> None:

@@ -12,6 +12,7 @@ from assay.accounts.services import join, main_project
 from assay.archive.paths import Home
 from assay.execution import leases, services
 from assay.execution.machine import Worker
+from assay.execution.offers import Offer
 from assay.notifications import delivering, wishes
 from assay.notifications.models import Delivery, Event, Subscription
 from runners.protocol.events import RunState
@@ -130,13 +131,13 @@ def test_the_page_asks_the_database_a_fixed_number_of_times(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("state", [RunState.failed, RunState.aborted, RunState.refused])
 def test_who_asked_is_told_when_a_run_ends_and_not_before(
-    home: Home, worker: Worker, state: RunState
+    home: Home, worker: Worker, offer: Offer, state: RunState
 ) -> None:
     ada = get_user_model().objects.create_user("ada")
     join(main_project().team, ada, Role.viewer)
     wishes.choose_mail(ada, MAIN_PROJECT, [Event.run_ended])
     study = queued_study(name="smoke")
-    claim = leases.claim_next(worker, home=home, queues=["cpu"])
+    claim = leases.claim_next(worker, home=home, offer=offer)
     assert claim is not None
     assert not Delivery.objects.exists()
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -10,13 +11,19 @@ from django.urls import reverse
 from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
+from assay.accounts.models import Project, Role, Team
+from assay.accounts.services import join, local_user
+from assay.analysis.documents import GradeDocument
 from assay.archive.paths import Home
-from assay.ledger.models import Run
+from assay.ledger.models import Run, Study
+from assay.review.models import Tag
 from tests.assay.pages import factory
 from tests.assay.pages.conftest import page
-from tests.assay.pages.factory import Laboratory
+from tests.assay.pages.factory import Laboratory, grade
+from tests.assay.permissions.callers import browser, user
+from tests.assay.review.people import submitted
 
-MOST_QUERIES = 12
+MOST_QUERIES = 14
 
 
 def test_an_empty_list_says_what_to_do_next(db: None, assay_home: Home, somebody: Client) -> None:
@@ -217,3 +224,73 @@ def test_the_number_of_queries_does_not_grow_with_the_runs(
 
     assert "1–25" in text
     assert Run.objects.count() > 40
+
+
+def tagged(client: Client, runs: list[Run], name: str, **more: str) -> int:
+    form = {"run": [str(run.pk) for run in runs], "tag": name, **more}
+    return int(client.post(reverse("runs-tag"), form).status_code)
+
+
+def test_the_list_says_how_far_figures_go_and_what_was_said_of_the_run(
+    lab: Laboratory, somebody: Client
+) -> None:
+    review = submitted(lab.run)
+    grade(lab, GradeDocument(letter="C", reasons=["the loop was late by 40 ms"]))
+
+    text = page(somebody, f"/runs?q={lab.run.pk}")
+
+    assert 'data-grade="C" title="client-side figures: the loop was late by 40 ms"' in text
+    assert f'href="{reverse("review", args=[review.pk])}"' in text
+    assert 'data-state="open"' in text
+
+
+def test_chosen_runs_are_tagged_found_by_it_and_untagged_together(
+    lab: Laboratory, somebody: Client
+) -> None:
+    assert tagged(somebody, lab.sweep, " Winter ", back="/runs?q=state:sealed") == 302
+
+    rows = json.loads(somebody.get("/runs?q=tag:winter&format=json").content)
+    assert {row["run"] for row in rows} == {str(run.pk) for run in lab.sweep}
+    assert "tag%3Awinter" in page(somebody, f"/runs?q={lab.run.pk}")
+    assert {tag.by.get_username() for tag in Tag.objects.all()} == {local_user().get_username()}
+
+    assert tagged(somebody, lab.sweep[:2], "winter", step="remove") == 302
+    assert Tag.objects.get().run == lab.sweep[2]
+
+
+@pytest.mark.parametrize("name", ["", "two words", "-", "x" * 41])
+def test_a_tag_that_is_no_word_is_refused_and_none_is_written(
+    lab: Laboratory, somebody: Client, name: str
+) -> None:
+    assert tagged(somebody, lab.sweep, name) == 422
+
+    assert not Tag.objects.exists()
+
+
+def test_one_run_that_may_not_be_written_keeps_all_untagged(
+    lab: Laboratory, somebody: Client
+) -> None:
+    other = Team.objects.create(slug="other", name="Other")
+    theirs = Project.objects.create(slug="theirs", name="Theirs", team=other)
+    Study.objects.filter(pk=lab.by_state["failed"].study_id).update(project=theirs)
+    author = browser("author")
+    join(other, user("author"), Role.viewer)  # sees both, may write in one
+    viewer = browser("viewer")
+
+    assert tagged(author, [lab.run, lab.by_state["failed"]], "winter") == 403
+    assert tagged(viewer, [lab.run], "winter") == 403
+    assert tagged(browser("author"), [Run(id=uuid4())], "winter") == 404
+    assert not Tag.objects.exists()
+
+
+def test_a_form_leads_back_to_no_other_host(lab: Laboratory, somebody: Client) -> None:
+    form = {"run": [str(lab.run.pk)], "tag": "winter", "back": "//example.org/runs"}
+
+    assert somebody.post(reverse("runs-tag"), form)["Location"] == "/runs"
+
+
+def test_tagging_needs_the_token_of_the_page(lab: Laboratory) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(local_user())
+
+    assert tagged(client, [lab.run], "winter") == 403

@@ -53,6 +53,62 @@ def test_a_schedules_page_has_the_series_and_the_rows_behind_it(
     assert "12 fresh starts" in text
 
 
+def series_of(lab: Laboratory) -> str:
+    return reverse("schedule-series", args=[lab.schedule.pk, "tpot.last_token:p50"])
+
+
+def test_a_series_page_has_segments_drift_and_change_points(
+    moved: Laboratory, somebody: Client
+) -> None:
+    moved.fire(0.100, host="other")
+    checking.look(moved.schedule, moved.home, moved.rerun)
+
+    text = page(somebody, series_of(moved))
+
+    assert "the first start of the series" in text
+    assert "differs in ran.host" in text
+    assert "14–14" in text
+    assert "assay schedule approve nightly" in text  # nobody signed a reference: what to do
+    assert "None in the 1 starts of the newest segment" in text
+    assert reverse("finding", args=[Finding.objects.get().pk]) in text
+
+
+def test_a_series_without_starts_says_what_to_do_next(
+    db: None, assay_home: Home, somebody: Client
+) -> None:
+    text = page(somebody, series_of(laboratory(assay_home)))
+
+    assert "assay regress nightly --starts 12" in text
+
+
+def test_a_metric_that_is_not_watched_has_no_page(moved: Laboratory, somebody: Client) -> None:
+    url = reverse("schedule-series", args=[moved.schedule.pk, "tpot.last_token:p99"])
+
+    assert somebody.get(url).status_code == 404
+
+
+def test_the_baseline_is_approved_on_the_page_with_a_reason(
+    moved: Laboratory, somebody: Client
+) -> None:
+    url = reverse("schedule-approve", args=[moved.schedule.pk])
+
+    assert somebody.post(url, {"reason": " "}).status_code == 400
+    assert somebody.post(url, {"reason": "as <released>"}).status_code == 302
+
+    text = page(somebody, series_of(moved))
+    assert "as &lt;released&gt;" in text
+    assert "1 starts since the reference" in text
+
+
+def test_a_finding_without_another_version_is_not_bisected(
+    moved: Laboratory, somebody: Client
+) -> None:
+    answer = somebody.post(reverse("finding-bisect", args=[Finding.objects.get().pk]))
+
+    assert answer.status_code == 400
+    assert b"nothing to bisect" in answer.content
+
+
 def test_a_findings_page_says_what_moved_and_that_nothing_declared_did(
     moved: Laboratory, somebody: Client
 ) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.analysis.percentiles import Floats
 from assay.pages import formatting
 from assay.pages.charts import theme
 from assay.pages.charts.theme import Figure, Trace
@@ -19,7 +20,7 @@ class Curve:
 
     label: str
     rule: str
-    values_s: Sequence[float]
+    values_s: Sequence[float] | Floats
     offered: int
 
 
@@ -85,18 +86,14 @@ def _tick(seconds: float) -> str:
     return f"{number} {shown.unit}"
 
 
-def steps(values: Sequence[float], offered: int) -> tuple[list[float], list[float]]:
+def steps(values: Sequence[float] | Floats, offered: int) -> tuple[list[float], list[float]]:
     """Sorted values with the share of ``offered`` reached at each, thinned to ``POINTS``."""
-    ordered = np.sort(np.asarray(values, dtype=float)).tolist()
+    ordered = np.sort(np.asarray(values, dtype=float))
     n = len(ordered)
     if n == 0 or offered == 0:
         return [], []
-    keep = (
-        range(n)
-        if n <= POINTS
-        else sorted({round(i * (n - 1) / (POINTS - 1)) for i in range(POINTS)})
-    )
-    return [ordered[i] for i in keep], [(i + 1) / offered for i in keep]
+    keep = np.unique(np.round(np.linspace(0, n - 1, min(n, POINTS))).astype(int))
+    return ordered[keep].tolist(), ((keep + 1) / offered).tolist()
 
 
 def ladder(rungs: Sequence[Rung]) -> Figure:

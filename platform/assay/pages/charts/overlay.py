@@ -6,6 +6,7 @@ A side is told by its letter, then by dash and symbol; colour alone tells none o
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.analysis.percentiles import Floats
 from assay.pages.charts import theme
 from assay.pages.charts.distribution import steps, time_axis
 from assay.pages.charts.theme import Figure, Trace
@@ -32,7 +33,7 @@ class SideCurve:
 
     place: int  # of its side
     label: str
-    values_s: Sequence[float]
+    values_s: Sequence[float] | Floats
     offered: int
 
 
@@ -62,10 +63,9 @@ class PlanePoint:
 def overlaid_ecdf(curves: Sequence[SideCurve]) -> Figure:
     """Share of offered attempts within a time, one curve a run; it ends below 1 where some got no so far."""
     traces: list[Trace] = []
-    every = [v for curve in curves for v in curve.values_s]
-    longest = max(every, default=1.0)
-    for curve in curves:
-        xs, ys = steps(curve.values_s, curve.offered)
+    drawn = [steps(curve.values_s, curve.offered) for curve in curves]
+    longest = max((xs[-1] for xs, _ys in drawn if xs), default=1.0)
+    for curve, (xs, ys) in zip(curves, drawn, strict=True):
         if xs:  # from nothing, and on to the axis's end: where a curve stays is what it says
             xs, ys = [xs[0], *xs, 1.5 * longest], [0.0, *ys, ys[-1]]
         color, dash, _ = _STYLES[curve.place]
@@ -82,7 +82,7 @@ def overlaid_ecdf(curves: Sequence[SideCurve]) -> Figure:
         )
     return theme.figure(
         traces,
-        xaxis=time_axis(every),
+        xaxis=time_axis([v for xs, _ys in drawn for v in xs]),
         yaxis=theme.axis("share of offered", range=[0, 1.03], tickformat=".0%", dtick=0.25),
         hovermode="closest",
         showlegend=True,

@@ -31,6 +31,24 @@ class Band:
     scale: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A level between two change points, or the drift's line: from ``first`` to ``last``."""
+
+    first: int
+    last: int
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hindsight:
+    """What looking back adds to a series: levels between change points, and the drift."""
+
+    stretches: Sequence[Stretch] = ()
+    drift: Stretch | None = None
+
+
 # A mark says the answer as well as its colour does.
 _MARKS = {
     "ok": ("circle", theme.ACCENT),
@@ -41,8 +59,17 @@ _MARKS = {
 _OTHER = ("circle-open", theme.SOFT)
 
 
-def series(points: Sequence[Point], bands: Sequence[Band], *, unit: str) -> Figure:
+def series(
+    points: Sequence[Point],
+    bands: Sequence[Band],
+    *,
+    unit: str,
+    hindsight: Hindsight = Hindsight(),
+) -> Figure:
     traces = [_band(band) for band in bands] + [_level(band) for band in bands]
+    traces += [_line(s, "level between change points", "solid") for s in hindsight.stretches]
+    if hindsight.drift is not None:
+        traces.append(_line(hindsight.drift, "drift since the reference", "dot"))
     traces.append(
         {
             "type": "scatter",
@@ -64,7 +91,8 @@ def series(points: Sequence[Point], bands: Sequence[Band], *, unit: str) -> Figu
         traces,
         xaxis=theme.axis("start, oldest first", dtick=max(1, len(points) // 12)),
         yaxis=theme.axis(unit),
-        shapes=[_edge(p.place) for p in points if p.begins_segment],
+        shapes=[_edge(p.place) for p in points if p.begins_segment]
+        + [_edge(s.first) for s in hindsight.stretches[1:]],
         showlegend=False,
     )
 
@@ -93,6 +121,18 @@ def _level(band: Band) -> dict[str, Any]:
         "x": [band.first, band.last],
         "y": [band.level, band.level],
         "line": {"color": theme.INK, "width": 1, "dash": "dash"},
+        "hoverinfo": "skip",
+    }
+
+
+def _line(stretch: Stretch, name: str, dash: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": [stretch.first, stretch.last],
+        "y": [stretch.begin, stretch.end],
+        "line": {"color": theme.ACCENT, "width": 2, "dash": dash},
         "hoverinfo": "skip",
     }
 

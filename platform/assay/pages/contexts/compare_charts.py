@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from assay.analysis.comparability.comparison import Comparison
 from assay.analysis.comparability.numbers import MetricRow
 from assay.analysis.comparability.pareto import Point, front
 from assay.analysis.comparability.residual_rows import ResidualRow, SideResidual
-from assay.analysis.percentiles import percentile, samples_needed
+from assay.analysis.percentiles import Floats, percentile, samples_needed
 from assay.archive import compared
 from assay.pages import formatting
 from assay.pages.charts.overlay import (
@@ -29,6 +31,7 @@ LATENCIES: Mapping[str, tuple[str, str]] = {
     "tpot": ("TPOT", "tpot.last_token"),
     "e2e": ("E2E", "e2e.client"),
 }
+NO_VALUES: Floats = np.empty(0)
 THROUGHPUT = ("throughput.output_tokens", "rate")
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 MOST_RESIDUALS = 14  # drawn; the table has every one
@@ -93,8 +96,7 @@ def distribution(
     for place, side in enumerate(found.sides):
         for run in side.runs:
             folder = readings.get(run.run)
-            values, offered = compared.curve(folder, rule) if folder else ((), 0)
-            ordered = sorted(values)
+            ordered, offered = compared.curve(folder, rule) if folder else (NO_VALUES, 0)
             curves.append(
                 SideCurve(
                     place=place,
@@ -113,7 +115,7 @@ def distribution(
                     values=_ladder(ordered),
                 )
             )
-    if not any(curve.values_s for curve in curves):
+    if not any(len(curve.values_s) for curve in curves):
         return None
     return Distribution(
         label=label,
@@ -124,10 +126,11 @@ def distribution(
     )
 
 
-def _ladder(ordered: Sequence[float]) -> list[float | None]:
+def _ladder(ordered: Floats) -> list[float | None]:
     n = len(ordered)
     inner = [percentile(ordered, q) if n >= samples_needed(q) else None for q in QUANTILES.values()]
-    return [ordered[0], *inner, ordered[-1]] if n else [None] * (len(QUANTILES) + 2)
+    ends = [float(v) for v in (ordered[0], ordered[-1])] if n else []
+    return [ends[0], *inner, ends[1]] if n else [None] * (len(QUANTILES) + 2)
 
 
 def pareto(found: Comparison, latency: str) -> Front | None:

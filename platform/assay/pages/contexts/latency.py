@@ -139,7 +139,7 @@ def _curves(rows: pl.LazyFrame, offered: int) -> list[Curve]:
         Curve(
             label=label,
             rule=rule,
-            values_s=values[rule].drop_nulls().to_list(),
+            values_s=values[rule].drop_nulls().to_numpy(),
             offered=offered,
         )
         for label, rule in CURVES

@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from assay.execution.models import Execution
+from assay.execution.waiting import Waiting, waiting
 from assay.ledger.models import Run
-from assay.pages.contexts.queueing import Waiting, waiting
 from assay.pages.contexts.session_log import tail
 from runners.protocol import layout
 

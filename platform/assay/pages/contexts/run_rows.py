@@ -1,4 +1,4 @@
-"""A run as one row: what it is, where it stands in its life, the chosen numbers, and what weakens them."""
+"""A run as one row: what it is, where in its life, chosen numbers, what weakens them, what was said of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from assay.ledger.models import Run
+from assay.analysis.documents import GradeDocument
+from assay.ledger.models import Interpretation, Run
 from assay.pages import words
 from assay.pages.contexts.measures import (
     HEADLINES,
@@ -20,6 +21,8 @@ from assay.pages.contexts.measures import (
 )
 from assay.pages.contexts.newest import Newest, newest_readings
 from assay.pages.contexts.progress import Progress, progress_of_live
+from assay.pages.grades import grade_of
+from assay.review.queries import RunReview, states_of, tags_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +52,18 @@ class RunRow:
     identity_complete: bool | None
     definition_version: str  # by which its numbers were read; empty without a reading
     progress: Progress | None  # of a run that is queued or goes
+    interpretation: Interpretation | None
+    review: RunReview | None
+    tags: Sequence[str]  # added to the run, beside those of its declaration
 
     @property
     def live(self) -> bool:
         return self.state in words.LIVE_STATES
+
+    @property
+    def grade(self) -> GradeDocument | None:
+        """Of the client's own figures. Reads a file where it is asked for first, so that exports need not."""
+        return grade_of(self.interpretation) if self.interpretation else None
 
     @property
     def offered(self) -> int | None:
@@ -81,14 +92,33 @@ def for_rows(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 def run_rows(runs: Sequence[Run], headlines: Sequence[Headline] = HEADLINES) -> list[RunRow]:
     """Rows with the chosen numbers, in a fixed number of queries whatever the number of runs."""
+    beside = _beside(runs, headlines)
+    return [_row(run, beside, headlines) for run in runs]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Beside:
+    """What lies beside the rows of some runs, by run."""
+
+    newest: dict[UUID, Newest]
+    progress: dict[UUID, Progress]
+    reviews: dict[UUID, RunReview]
+    tags: dict[UUID, list[str]]
+
+
+def _beside(runs: Sequence[Run], headlines: Sequence[Headline]) -> _Beside:
     newest = newest_readings(runs, headlines)
-    progress = progress_of_live([run for run in runs if run.state in words.LIVE_STATES])
-    return [_row(run, newest.get(run.id), headlines, progress.get(run.id)) for run in runs]
+    ids = [run.id for run in runs]
+    return _Beside(
+        newest=newest,
+        progress=progress_of_live([run for run in runs if run.state in words.LIVE_STATES]),
+        reviews=states_of(ids),
+        tags=tags_of(ids),
+    )
 
 
-def _row(
-    run: Run, reading: Newest | None, headlines: Sequence[Headline], progress: Progress | None
-) -> RunRow:
+def _row(run: Run, beside: _Beside, headlines: Sequence[Headline]) -> RunRow:
+    reading = beside.newest.get(run.id)
     counts = reading.counts if reading else {}
     return RunRow(
         id=run.id,
@@ -115,7 +145,10 @@ def _row(
         level=reading.level if reading else "",
         identity_complete=reading.identity_complete if reading else None,
         definition_version=reading.interpretation.definition_version if reading else "",
-        progress=progress,
+        progress=beside.progress.get(run.id),
+        interpretation=reading.interpretation if reading else None,
+        review=beside.reviews.get(run.id),
+        tags=beside.tags.get(run.id, ()),
     )
 
 

@@ -8,7 +8,7 @@ from django.db.models import F, OrderBy, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from assay.accounts.access import Access
-from assay.accounts.models import ListPage
+from assay.accounts.models import Action, ListPage
 from assay.ledger.models import Run, ShownMeasure
 from assay.ledger.run_query.conditions import on_runs
 from assay.ledger.run_query.values import metric
@@ -47,6 +47,7 @@ class RunsPage:
     engines: Sequence[str]
     views: Sequence[ViewLine]
     language: Language
+    may_tag: bool
     most_compared: int = MOST_COMPARED
 
     @property
@@ -95,6 +96,7 @@ def runs_page(wanted: Search, page: str | None, access: Access) -> RunsPage:
         engines=sorted({engine for _, engine in pairs}),
         views=view_lines(access, ListPage.runs),
         language=language(),
+        may_tag=access.anywhere(Action.write),
     )
 
 

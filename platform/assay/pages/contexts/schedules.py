@@ -1,7 +1,7 @@
 """Schedules: what fires when, the series of each watched metric, and what was found."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -12,13 +12,16 @@ from django.utils.translation import gettext as _
 from assay.accounts.access import Access
 from assay.accounts.models import Action
 from assay.analysis.metrics.catalogue import ALL_RULES, title_of
+from assay.analysis.regression import numeric
 from assay.analysis.regression.answers import GREEN, Answer
-from assay.pages.charts.series import Band, Point, series
+from assay.pages.charts.series import Band, Hindsight, Point, Stretch, series
 from assay.pages.charts.theme import Figure
 from assay.pages.formatting import Quantity, quantity, scale_of
 from assay.regressions.findings import STEPS, STILL_OPEN
 from assay.regressions.models import (
     BaselineRecord,
+    Bisection,
+    BisectionStart,
     CheckRecord,
     Finding,
     Firing,
@@ -27,6 +30,8 @@ from assay.regressions.models import (
 )
 from assay.regressions.queries import latest_answers, next_slot, visible_findings, visible_schedules
 from assay.regressions.slots import Slot
+from experiments.changes import catalogue
+from experiments.changes.record import VersionRecord
 
 SHOWN_FIRINGS = 50
 
@@ -66,6 +71,19 @@ class WatchedSeries:
     def figure_id(self) -> str:
         return f"series-{self.watch.pk}"
 
+    @property
+    def label(self) -> str:
+        return str(self.watch.pk)
+
+    @property
+    def metric(self) -> str:
+        """Its name in an address."""
+        return address_of(self.watch)
+
+    @property
+    def is_approved(self) -> bool:
+        return self.baseline is not None and bool(self.baseline.accepted_by)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulePage:
@@ -78,20 +96,50 @@ class SchedulePage:
     may_write: bool
 
     @property
+    def to_approve(self) -> bool:
+        return any(w.baseline is not None and not w.is_approved for w in self.watched)
+
+    @property
     def nothing_yet(self) -> bool:
         return not any(w.rows for w in self.watched)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MovedMetric:
+    """``address`` is that of its series."""
+
+    name: str
+    change: float | None
+    reason: str
+
+    @property
+    def address(self) -> str:
+        return self.name.replace(" ", ":", 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BisectionView:
+    bisection: Bisection
+    starts: list[BisectionStart]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingPage:
     finding: Finding
-    metrics: list[tuple[str, float | None, str]]
+    metrics: list[MovedMetric]
     moved: list[dict[str, object]]
     unknown: int
     steps: list[object]
     next_states: Sequence[str]
-    checks: list[CheckRecord]
+    records: list[VersionRecord]
+    versions: tuple[str, str] | None  # of the engine, before and after, where it changed
+    bisections: list[BisectionView]
     may_manage: bool
+    may_write: bool
+
+
+def address_of(watch: Watch) -> str:
+    return f"{watch.rule}:{watch.statistic}"
 
 
 def schedule_rows(access: Access) -> list[ScheduleRow]:
@@ -120,7 +168,7 @@ def schedule_page(schedule_id: UUID, access: Access) -> SchedulePage:
     return SchedulePage(
         schedule=schedule,
         next=None if schedule.paused else next_slot(schedule),
-        watched=[_watched(w, answers) for w in schedule.watches.order_by("pk")],
+        watched=[watched(w, _of(w, answers)) for w in schedule.watches.order_by("pk")],
         firings=list(firings),
         findings=list(schedule.findings.select_related("run").order_by("-opened_at")),
         may_manage=access.may(Action.manage, schedule.project_id),
@@ -133,14 +181,37 @@ def finding_page(finding_id: UUID, access: Access) -> FindingPage:
     differing = [f for f in finding.identity if f["verdict"] != "unknown"]
     return FindingPage(
         finding=finding,
-        metrics=[(m["metric"], m["change"], m["reason"]) for m in finding.metrics],
+        metrics=[
+            MovedMetric(name=m["metric"], change=m["change"], reason=m["reason"])
+            for m in finding.metrics
+        ],
         moved=differing,
         unknown=len(finding.identity) - len(differing),
         steps=list(finding.steps.order_by("pk")),
         next_states=STEPS[finding.state],
-        checks=list(finding.checks.select_related("watch", "run", "firing").order_by("-pk")),
+        records=_records(finding),
+        versions=_versions(finding),
+        bisections=_bisections(finding),
         may_manage=access.may(Action.manage, finding.schedule.project_id),
+        may_write=access.may(Action.write, finding.schedule.project_id),
     )
+
+
+def _records(finding: Finding) -> list[VersionRecord]:
+    known = {record.id: record for record in catalogue.records(finding.run.engine_key)}
+    return [known[key] for key in finding.records if key in known]
+
+
+def _versions(finding: Finding) -> tuple[str, str] | None:
+    field = next((f for f in finding.identity if f["field"] == "engine.version"), None)
+    return (str(field["before"]), str(field["after"])) if field else None
+
+
+def _bisections(finding: Finding) -> list[BisectionView]:
+    return [
+        BisectionView(bisection=one, starts=list(one.starts.select_related("study").order_by("pk")))
+        for one in finding.bisections.order_by("-pk")
+    ]
 
 
 def _newest_answers(answers: Sequence[CheckRecord]) -> dict[str, int]:
@@ -152,8 +223,14 @@ def _newest_answers(answers: Sequence[CheckRecord]) -> dict[str, int]:
     return counted
 
 
-def _watched(watch: Watch, answers: Sequence[CheckRecord]) -> WatchedSeries:
-    own = [row for row in answers if row.watch_id == watch.pk][::-1]
+def _of(watch: Watch, answers: Sequence[CheckRecord]) -> list[CheckRecord]:
+    return [row for row in answers if row.watch_id == watch.pk][::-1]
+
+
+def watched(
+    watch: Watch, own: Sequence[CheckRecord], hindsight: Hindsight | None = None
+) -> WatchedSeries:
+    """``own`` are its answers, oldest first; ``hindsight`` is in the metric's own unit."""
     unit = ALL_RULES[watch.rule].unit if watch.rule in ALL_RULES else ""
     largest = max((row.value for row in own if row.value is not None), default=0.0)
     factor, shown_unit = scale_of(largest, unit)
@@ -161,14 +238,22 @@ def _watched(watch: Watch, answers: Sequence[CheckRecord]) -> WatchedSeries:
     rows = [_answer(row, place, unit) for place, row in enumerate(own, start=1)]
     return WatchedSeries(
         watch=watch,
-        title=f"{title_of(watch.rule)} {watch.statistic}",
+        title=_title(watch),
         unit=unit,
         baseline=baseline,
         level=quantity(baseline.level, unit) if baseline is not None else None,
         spread=baseline.scale / abs(baseline.level) if baseline is not None else None,
         rows=rows[::-1],
-        figure=_figure(own, rows, factor, shown_unit) if own else None,
+        figure=_figure(own, rows, factor, shown_unit, hindsight or Hindsight())
+        if own and watch.better
+        else None,
     )
+
+
+def _title(watch: Watch) -> str:
+    if watch.rule == numeric.RULE:
+        return _("Token ids, request by request")
+    return f"{title_of(watch.rule)} {watch.statistic}"
 
 
 def _answer(row: CheckRecord, place: int, unit: str) -> AnswerRow:
@@ -183,7 +268,11 @@ def _answer(row: CheckRecord, place: int, unit: str) -> AnswerRow:
 
 
 def _figure(
-    own: Sequence[CheckRecord], rows: Sequence[AnswerRow], factor: float, unit: str
+    own: Sequence[CheckRecord],
+    rows: Sequence[AnswerRow],
+    factor: float,
+    unit: str,
+    hindsight: Hindsight,
 ) -> Figure:
     points = [
         Point(
@@ -195,7 +284,19 @@ def _figure(
         )
         for row in rows
     ]
-    return series(points, _bands(own, rows, factor), unit=unit)
+    return series(
+        points, _bands(own, rows, factor), unit=unit, hindsight=_scaled(hindsight, factor)
+    )
+
+
+def _scaled(hindsight: Hindsight, factor: float) -> Hindsight:
+    def scaled(one: Stretch) -> Stretch:
+        return replace(one, begin=one.begin / factor, end=one.end / factor)
+
+    return Hindsight(
+        stretches=[scaled(s) for s in hindsight.stretches],
+        drift=scaled(hindsight.drift) if hindsight.drift is not None else None,
+    )
 
 
 def _bands(own: Sequence[CheckRecord], rows: Sequence[AnswerRow], factor: float) -> list[Band]:

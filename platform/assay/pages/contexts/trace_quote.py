@@ -1,6 +1,5 @@
 """Rows of a Chrome trace that a piece of evidence names: events by name, with calls, time and inputs."""
 
-import gzip
 import json
 import re
 from collections import Counter, defaultdict
@@ -11,6 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from assay.archive.inflating import gunzip
 from assay.pages.contexts.quote import Quote
 
 COLUMNS = ("event", "calls", "total, µs", "commonest input shapes", "commonest input types")
@@ -67,7 +67,7 @@ def _commonest(counted: Counter[str]) -> str:
 
 @lru_cache(maxsize=2)
 def _events(path: Path, _modified_ns: int) -> tuple[dict[str, Any], ...]:
-    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    raw = gunzip(path) if path.suffix == ".gz" else path.read_bytes()
     document = json.loads(raw)
     events = document.get("traceEvents", []) if isinstance(document, dict) else document
     return tuple(e for e in events if e.get("ph") == "X" and e.get("name"))

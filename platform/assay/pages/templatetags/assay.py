@@ -170,6 +170,12 @@ def may(context: dict[str, Any], action: str, project_id: UUID) -> bool:
 
 
 @register.simple_tag(takes_context=True)
+def may_maintain(context: dict[str, Any]) -> bool:
+    """Whether the reader maintains anything here."""
+    return request_access(context["request"]).anywhere(Action.manage)
+
+
+@register.simple_tag(takes_context=True)
 def query(context: dict[str, Any], **changes: Any) -> str:
     """The current query string with some parameters changed; an empty value removes one."""
     parameters = context["request"].GET.copy()

@@ -48,21 +48,22 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     """Runs that somebody may not see do not exist here either."""
     access = request_access(request)
     try:
-        ids = _ids(request)
+        ids = asked_ids(request)
         if added := request.GET.get("add", "").strip():
             return HttpResponseRedirect(reverse("compare") + _with(ids, added, access))
-        runs = _runs(ids, access)
+        runs = asked_runs(ids, access)
         if request.GET.get("format") in exports.FORMATS:
             return _exported(request, runs)
-        page = compare_page(runs, _wish(request), access)
+        page = compare_page(runs, wish_of(request), access)
     except BadQuery as refused:
-        return _refused(request, refused.finding)
+        return refused_page(request, refused.finding)
     except BadRecord as refused:
-        return _refused(request, refused.finding)
+        return refused_page(request, refused.finding)
     return render(request, "pages/compare/compare.html", {"page": page, "section": "compare"})
 
 
-def _ids(request: HttpRequest) -> list[UUID]:
+def asked_ids(request: HttpRequest) -> list[UUID]:
+    """Raises BadQuery for what is no id, and for too many."""
     asked = [text.strip() for text in request.GET.getlist("run") if text.strip()]
     found = []
     for text in asked:
@@ -77,7 +78,8 @@ def _ids(request: HttpRequest) -> list[UUID]:
     return found
 
 
-def _runs(ids: list[UUID], access: Access) -> list[Run]:
+def asked_runs(ids: list[UUID], access: Access) -> list[Run]:
+    """Raises Http404 if one of them may not be seen."""
     runs = chosen_runs(ids, access)
     missing = set(ids) - {run.pk for run in runs}
     if missing:
@@ -95,7 +97,7 @@ def _with(ids: list[UUID], added: str, access: Access) -> str:
     return query_of([*map(str, ids), str(found[0].pk)])
 
 
-def _wish(request: HttpRequest) -> Wish:
+def wish_of(request: HttpRequest) -> Wish:
     latency = request.GET.get("latency", "")
     return Wish(
         all_fields=request.GET.get("fields") == "all",
@@ -104,15 +106,20 @@ def _wish(request: HttpRequest) -> Wish:
     )
 
 
-def _exported(request: HttpRequest, runs: list[Run]) -> HttpResponseBase:
+def enough(runs: list[Run]) -> list[Run]:
+    """Raises BadQuery for fewer runs than can be compared."""
     if len(runs) < FEWEST_RUNS:
         allowed = f"{FEWEST_RUNS} to {MOST_RUNS} runs"
         raise BadQuery(_finding("run", f"{len(runs)} runs", allowed, "Add one."))
-    found = gathered(runs)
+    return runs
+
+
+def _exported(request: HttpRequest, runs: list[Run]) -> HttpResponseBase:
+    found = gathered(enough(runs))
     form, name = request.GET["format"], request.GET.get("table", "")
     if name not in TABLES:
         return JsonResponse(comparison_document(compare_runs(found.records)))
-    columns, rows = TABLES[name](found, _wish(request).latency)
+    columns, rows = TABLES[name](found, wish_of(request).latency)
     return exports.table(f"compare-{name}", form, columns, rows)
 
 
@@ -146,7 +153,7 @@ TABLES: dict[str, Callable[[Gathered, str], Table]] = {
 }
 
 
-def _refused(request: HttpRequest, finding: Any) -> HttpResponseBase:
+def refused_page(request: HttpRequest, finding: Any) -> HttpResponseBase:
     context = {"finding": finding, "section": "compare"}
     return render(request, "pages/compare/refused.html", context, status=400)
 

@@ -6,11 +6,11 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from assay.ledger.models import Run, Study
+from assay.pages.addresses import local_address
 from assay.pages.contexts.head import run_head
 from assay.pages.contexts.review_discussion import discussion
 from assay.pages.contexts.review_places import discuss_url
@@ -69,7 +69,9 @@ def say(request: HttpRequest, thread_id: UUID, turn: str) -> HttpResponseBase:
     except Refusal as refusal:
         context = {"findings": refusal.findings, "thread_id": thread_id, "section": "reviews"}
         return render(request, "pages/review/refused.html", context, status=UNPROCESSABLE)
-    return redirect(_back(request) or reverse("thread", args=[thread_id]))
+    return redirect(
+        local_address(request.POST.get("back", "")) or reverse("thread", args=[thread_id])
+    )
 
 
 @require_POST
@@ -113,10 +115,3 @@ def _discussion(
     page = discussion(head, request_access(request), anchor, refused=refused, typed=typed)
     status = UNPROCESSABLE if refused else 200
     return render(request, "pages/review/discussion.html", run_context(head, page), status=status)
-
-
-def _back(request: HttpRequest) -> str:
-    """Where the form says it stands, if that is a page of ours."""
-    asked = request.POST.get("back", "")
-    ours = asked.startswith("/") and url_has_allowed_host_and_scheme(asked, allowed_hosts=None)
-    return asked if ours else ""

@@ -1,18 +1,29 @@
 """The list of runs, whole or as the table that a search or the poll swaps in."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
 
+from assay.accounts.access import Access
+from assay.accounts.models import Action
+from assay.ledger.models import Run
+from assay.ledger.visibility import visible_runs
 from assay.pages import exports
+from assay.pages.addresses import local_address
 from assay.pages.contexts.measures import HEADLINES, Headline
 from assay.pages.contexts.run_rows import RunRow
 from assay.pages.contexts.runs import SORTS, exported_rows, runs_page
 from assay.pages.contexts.search import search
 from assay.pages.middleware import request_access
+from assay.review import annotating
+from experiments.errors import Refusal
 
 WHAT = [
     "run",
@@ -34,6 +45,35 @@ _NAMES = (
 )
 _NAMED = dict(zip(HEADLINES, _NAMES, strict=True))
 FILTER_FORM = "runs-filter"
+UNPROCESSABLE = 422
+
+
+@require_POST
+def tag_runs(request: HttpRequest) -> HttpResponseBase:
+    """A tag added to, or taken from, every chosen run: each is asked for its project's right to write."""
+    access, form = request_access(request), request.POST
+    if not access.anywhere(Action.write):
+        raise PermissionDenied(Action.write.value)
+    back = local_address(form.get("back", "")) or reverse("runs")
+    step = annotating.untag_runs if form.get("step") == "remove" else annotating.tag_runs
+    try:
+        step(access, _named(form.getlist("run"), access), form.get("tag", ""))
+    except Refusal as refusal:
+        context = {"findings": refusal.findings, "back": back, "section": "runs"}
+        return render(request, "pages/review/refused.html", context, status=UNPROCESSABLE)
+    return redirect(back)
+
+
+def _named(texts: Sequence[str], access: Access) -> list[Run]:
+    """Raises Http404 if one of them is not there for whoever asks."""
+    try:
+        ids = list(dict.fromkeys(UUID(text) for text in texts))
+    except ValueError as error:
+        raise Http404(_("there is no such run here")) from error
+    found = visible_runs(access).select_related("study").in_bulk(ids)
+    if len(found) < len(ids):
+        raise Http404(_("there is no such run here"))
+    return [found[run_id] for run_id in ids]
 
 
 @require_safe

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from assay.accounts.models import Action
+from assay.archive.installed_engines import installed_versions
 from assay.archive.paths import Home
 from assay.execution.scheduled import submit
 from assay.ledger.models import Run
@@ -20,11 +21,12 @@ from assay.pages.contexts.schedules import (
     schedule_page,
     schedule_rows,
 )
+from assay.pages.contexts.series import series_page
 from assay.pages.middleware import request_access
 from assay.permissions.guard import requires
-from assay.regressions import baselines, findings, firing
+from assay.regressions import baselines, bisecting, findings, firing, signing
 from assay.regressions import schedules as services
-from assay.regressions.models import CheckRecord, Schedule
+from assay.regressions.models import CheckRecord, Finding, Schedule
 from assay.regressions.reading import start_of
 from experiments.errors import Refusal
 
@@ -50,6 +52,12 @@ def schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponseBase:
 def finding(request: HttpRequest, finding_id: UUID) -> HttpResponseBase:
     page = finding_page(finding_id, request_access(request))
     return render(request, "pages/schedule/finding.html", {"page": page, "section": "schedules"})
+
+
+@require_safe
+def series(request: HttpRequest, schedule_id: UUID, metric: str) -> HttpResponseBase:
+    page = series_page(schedule_id, metric, request_access(request))
+    return render(request, "pages/schedule/series.html", {"page": page, "section": "schedules"})
 
 
 @require_POST
@@ -88,6 +96,30 @@ def accept(request: HttpRequest, schedule_id: UUID) -> HttpResponseBase:
         request,
         lambda: baselines.accept(row.watch, [start], by=_name(request), reason=reason),
         then=("schedule", schedule_id),
+    )
+
+
+@require_POST
+@requires(Action.manage)
+def approve(request: HttpRequest, schedule_id: UUID) -> HttpResponseBase:
+    """Sign the newest level of every metric as it stands."""
+    one = get_object_or_404(Schedule, pk=schedule_id)
+    reason = request.POST.get("reason", "")
+    return _done(
+        request,
+        lambda: signing.approve(one, Home(settings.HOME), by=_name(request), reason=reason),
+        then=("schedule", schedule_id),
+    )
+
+
+@require_POST
+def bisect(request: HttpRequest, finding_id: UUID) -> HttpResponseBase:
+    one = get_object_or_404(Finding.objects.select_related("run"), pk=finding_id)
+    installed = installed_versions(Home(settings.HOME), one.run.spec["engine"])
+    return _done(
+        request,
+        lambda: bisecting.ask(one, installed, by=_name(request)),
+        then=("finding", finding_id),
     )
 
 
