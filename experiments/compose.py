@@ -7,6 +7,7 @@ once more onto the root schema and each group's own schema, so that no key or ty
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ def _compose(overrides: Sequence[str], *, studies: Path | None, sweep: bool) -> 
             return [_one(cell, groups, studies) for cell in found]
 
 
+@cache  # Hydra keeps them as long as the process lives
 def _register_schemas() -> None:
     store = ConfigStore.instance()
     store.store(name="root_schema", node=RootConfig, provider="assay")
@@ -119,6 +121,12 @@ def _inside(overrides: Sequence[str], studies: Path | None) -> list[str]:
     return [*overrides, f"hydra.searchpath=['file://{quoted}']"]
 
 
+@cache
+def _structured() -> dict[type, Any]:
+    """Never changed: a merge changes a copy of its first part."""
+    return {s: OmegaConf.structured(s) for s in (RootConfig, *ENGINE_SCHEMAS.values())}
+
+
 def _typed(document: dict[str, Any]) -> dict[str, Any]:
     """The document once more through the root schema and the engine's own, with nothing missing."""
     if findings := [
@@ -133,7 +141,7 @@ def _typed(document: dict[str, Any]) -> dict[str, Any]:
         raise Refusal(findings)
     engine = document.get("engine")
     key = engine.get("key") if isinstance(engine, dict) else None
-    schema = ENGINE_SCHEMAS.get(str(key))
+    schema: Any = ENGINE_SCHEMAS.get(str(key))
     if schema is None:
         raise refuse(
             field="engine.key",
@@ -145,8 +153,8 @@ def _typed(document: dict[str, Any]) -> dict[str, Any]:
         raise Refusal(strangers)
     try:
         rest: dict[Any, Any] = {**document, "engine": None}
-        merged = OmegaConf.merge(OmegaConf.structured(RootConfig), rest)
-        typed = OmegaConf.merge(OmegaConf.structured(schema), engine)
+        merged = OmegaConf.merge(_structured()[RootConfig], rest)
+        typed = OmegaConf.merge(_structured()[schema], engine)
     except OmegaConfBaseException as error:
         raise refusal(error, (), {}) from error
     missing = [

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments import image_pin
 from experiments.checks import (
     artifact,
     boundary,
@@ -59,7 +60,7 @@ class RunSpec:
 
 def plan(composed: Sequence[Composed], *, policy: Policy = DEFAULT_POLICY) -> list[RunSpec]:
     """Every run of a study, in run order. Raises Refusal with all findings of all cells."""
-    documents = [migrate(c.document) for c in composed]
+    documents = [image_pin.taken_apart(migrate(c.document)) for c in composed]
     findings = [f for d in documents for f in check(d, policy=policy)]
     if findings:
         raise Refusal(list(dict.fromkeys(findings)))

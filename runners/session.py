@@ -21,7 +21,7 @@ import uvloop
 from runners import readying
 from runners.adapters import adapter_for, identify_with, printed_by
 from runners.calibrating import calibrate_client
-from runners.evidence import closing, launch, release
+from runners.evidence import closing, device_release, launch, release
 from runners.evidence.keeper import JOURNAL
 from runners.evidence.record import Record
 from runners.evidence.sampler import SamplerConfig
@@ -34,6 +34,7 @@ from runners.protocol import exit_codes, layout
 from runners.protocol.errors import Finding, RunFailed, RunnerError
 from runners.protocol.events import RunState, SessionEvent
 from runners.protocol.segment_writer import SegmentWriter
+from runners.protocol.tables import TelemetryRow
 from runners.protocol.workspace import Workspace
 from runners.result import Result
 from runners.starting import EngineStart
@@ -71,6 +72,7 @@ class Session:
         self._observed = closing.Observed()
         self._sampled: dict[str, Any] | None = None
         self._self_calibration: dict[str, Any] = {"absent": "the run ended before it"}
+        self._devices_before: list[TelemetryRow] = []
         self._stage = "start"
 
     def make_ready(self) -> None:
@@ -118,6 +120,7 @@ class Session:
             self._self_calibration = await calibrate_client(
                 self._workspace, self._record, halts, cache=self._calibrations
             )
+            self._devices_before = await asyncio.to_thread(device_release.readings)
             self._stage = "launch"
             base_url = await self._start.bring_up(halts, sampler)
             self._stage = "drive"
@@ -171,7 +174,11 @@ class Session:
         self._record.tell("stop", "the engine is being stopped")
         released = await engine.stop()
         fields: dict[str, Any] = {"keeper": released, "exit_code": engine.exit_code}
-        if released is None or released["processes_left"]:
+        if (
+            released is None
+            or released["processes_left"]
+            or released.get("containers_left", []) != []
+        ):
             swept = await asyncio.to_thread(
                 sweep,
                 self._record.context["execution_id"],
@@ -181,7 +188,10 @@ class Session:
             fields["swept"] = swept.as_row()
         self._record.log.write(SessionEvent.stop, **fields)
         events = self._workspace.bundle / layout.ENGINE_EVENTS
-        for check in release.checks(events, self._workspace.keeper / JOURNAL):
+        journal = self._workspace.keeper / JOURNAL
+        held = await asyncio.to_thread(device_release.readings)
+        found = device_release.check(self._devices_before, held, journal)
+        for check in (*release.checks(events, journal), *found):
             self._record.log.write(SessionEvent.release_check, **check)
 
     def _check_how_the_engine_ended(self) -> None:

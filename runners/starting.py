@@ -5,10 +5,12 @@ An engine that runs elsewhere is reached instead: its address is pinned, and wha
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.schema.engine import EnvironmentKind
+from runners.containing import Contained
 from runners.engines.base import Elsewhere, EngineAdapter, LaunchContext, LaunchPlan
 from runners.evidence import addresses, elsewhere, endpoint, launch, packages
 from runners.evidence.environment_checks import free_port
@@ -37,6 +39,7 @@ class EngineStart:
         self._adapter = adapter
         self._port = int(record.context.get("port") or free_port(None))
         self.engine: launch.EngineProcess | None = None
+        self._contained: Contained | None = None
         self.addresses: tuple[str, ...] = ()
         # What an engine may use that is not pinned: not what is left to it by a pinned client.
         self.allowed_cores: list[int] = []
@@ -55,6 +58,10 @@ class EngineStart:
         await engine.start()
         await sampler.tell(keeper=engine.keeper_pid)
         declared = self._record.spec["engine"]
+        if self._contained is not None:
+            seen = await halts.until(self._contained.prove(engine, declared["ready_timeout_s"]))
+            self._record.log.write(SessionEvent.container, **seen)
+            await sampler.tell(root=seen["pid"])
         await halts.until(
             launch.await_ready(
                 engine,
@@ -138,13 +145,8 @@ class EngineStart:
     def _keeper(self, plan: LaunchPlan) -> launch.EngineProcess:
         """Record the launch and the environments, then make the engine's keeper."""
         context, spec = self._record.context, self._record.spec
-        environment = launch.engine_environment(
-            plan.environment,
-            execution_id=context["execution_id"],
-            secret_names=context["secret_names"],
-        )
-        command = list(plan.command)
         pinned = list(spec["device"]["placement"]["engine_cores"])
+        command, environment = self._process(plan, pinned or self.allowed_cores)
         shown = self._record.clean(
             layout.SESSION,
             {
@@ -159,7 +161,7 @@ class EngineStart:
         )
         write_json(self._workspace.launch, shown)
         self._record.log.write(SessionEvent.launch, **shown)
-        listed = [packages.of_client(), packages.of_engine(command, environment)]
+        listed = [packages.of_client(), self._listed(command, environment)]
         self._record.write_document(layout.PACKAGES, {"environments": listed})
         return launch.EngineProcess(
             KeeperConfig(
@@ -173,9 +175,33 @@ class EngineStart:
                 port=self._port,
                 cores=pinned or self.allowed_cores,
                 secret_names=list(context["secret_names"]),
+                docker=self._contained.cli if self._contained is not None else None,
             ),
             environment,
         )
+
+    def _process(self, plan: LaunchPlan, cores: Sequence[int]) -> tuple[list[str], dict[str, str]]:
+        """The command and environment of the process to start: the engine's own, or docker's around it."""
+        record = self._record
+        execution_id, secret_names = record.context["execution_id"], record.context["secret_names"]
+        if record.spec["engine"]["environment"]["kind"] == EnvironmentKind.container:
+            self._contained = Contained.of(record.spec, record.context, self._workspace)
+            return (
+                self._contained.command(plan, cores),
+                launch.docker_environment(execution_id=execution_id, secret_names=secret_names),
+            )
+        environment = launch.engine_environment(
+            plan.environment, execution_id=execution_id, secret_names=secret_names
+        )
+        return list(plan.command), environment
+
+    def _listed(
+        self, command: list[str], environment: Mapping[str, str]
+    ) -> packages.PackageEnvironment:
+        if self._contained is not None:
+            image = self._contained.image
+            return packages.of_image(image.reference, image.python, image.packages)
+        return packages.of_engine(command, environment)
 
     async def _identify(self, plan: LaunchPlan, pin: str) -> None:
         version = await launch.read_back_version(

@@ -14,7 +14,8 @@ from experiments.changes import catalogue
 from experiments.changes.record import Change, VersionRecord
 from experiments.changes.rules import worded
 from experiments.changes.vocabulary import ChangeKind, Subject
-from runners.environments import parsers, records
+from runners.engines import own_environment
+from runners.environments import parsers
 from runners.environments.parsers import ParserDump
 from runners.protocol.documents import SwitchNote, VersionNotesDocument
 from runners.protocol.errors import Finding
@@ -203,13 +204,9 @@ def _finding(name: str, version: str, switch: SwitchNote, change: Change) -> Fin
 def _dump(spec: Mapping[str, Any]) -> ParserDump | None:
     """What the installation of the pinned environment wrote down; None where the engine has none."""
     engine = spec["engine"]
-    if engine["environment"]["kind"] != "venv" or not engine["version"]:
+    if engine["environment"]["kind"] not in ("venv", "container") or not engine["version"]:
         return None
-    found = records.find(
-        key=str(engine["key"]),
-        version=str(engine["version"]),
-        lock_sha256=engine["environment"]["lock_sha256"],
-    )
+    found = own_environment.find(engine)
     return parsers.read(found.parser) if found else None
 
 

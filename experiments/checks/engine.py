@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from experiments.checks import replay, sglang, tensorrt_llm, vllm
+from experiments.checks import image, replay, sglang, tensorrt_llm, vllm
 from experiments.checks.policy import Policy
 from experiments.errors import Finding
 
 VERSION = re.compile(r"\d+(\.\d+)+([.+-]?[0-9A-Za-z]+)*")
-IMAGE_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 TORCH_DTYPES = ("float32", "bfloat16", "float16")
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535
+MOST_DELAY_S = 10.0  # of a step of the torch engine: a longer one is an engine that hangs
 
 
 def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
@@ -43,6 +43,10 @@ def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
         yield _finding("device.kind", document["device"]["kind"], "cpu, cuda", "Name the kind.")
     if document["device"]["count"] < 1:
         yield _finding("device.count", document["device"]["count"], "at least 1", "Ask for one.")
+    memory = document["device"]["host_memory_bytes"]
+    if memory is not None and memory < 1:
+        remedy = "Say how much the machine has to have."
+        yield _finding("device.host_memory_bytes", memory, "null, or at least 1", remedy)
     if is_endpoint:
         yield from _endpoint(engine)
     elif engine["key"] == "replay":
@@ -66,13 +70,7 @@ def check(document: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
 
 def _environment(environment: Mapping[str, Any], policy: Policy) -> Iterator[Finding]:
     kind, url = environment["kind"], environment["url"]
-    if kind == "container" and not IMAGE_DIGEST.fullmatch(str(environment["image_digest"])):
-        yield _finding(
-            "engine.environment.image_digest",
-            environment["image_digest"],
-            "sha256: and 64 hexadecimal digits",
-            "A tag can move; pin the image by digest.",
-        )
+    yield from image.check(environment)
     if kind == "url" or url is not None:
         yield from _url(url, policy)
 
@@ -118,6 +116,10 @@ def _torch(settings: Mapping[str, Any], precision: Mapping[str, Any]) -> Iterato
     if limit is not None and not 0 < limit < math.inf:
         allowed = "a number of seconds above 0, or null"
         yield _finding("engine.settings.max_request_s", limit, allowed, "Use null for no limit.")
+    delay = settings.get("injected_delay_s", 0.0)  # specs frozen before it was a setting have none
+    if not 0 <= delay <= MOST_DELAY_S:
+        allowed = f"0 to {MOST_DELAY_S:g} seconds"
+        yield _finding("engine.settings.injected_delay_s", delay, allowed, "0 is no fault at all.")
     if settings["token_budget"] < settings["max_batch"]:
         yield _finding(
             "engine.settings.token_budget",

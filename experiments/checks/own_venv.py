@@ -1,4 +1,4 @@
-"""What holds for every engine in a venv of its own: its pin, its free flags, what it computes in."""
+"""What holds for every engine in an environment of its own: its pin, its free flags, what it computes in."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,9 +11,11 @@ DTYPES = ("bfloat16", "float16", "float32")
 
 def environment(engine: Mapping[str, Any], *, variant: str) -> Iterator[Finding]:
     declared, key = engine["environment"], engine["key"]
+    if declared["kind"] == "container":
+        return  # its image says which libraries ran
     if declared["kind"] != "venv":
         remedy = f"Install one: assay engines install {key}==VERSION --variant {variant}"
-        yield finding("engine.environment.kind", declared["kind"], "venv", remedy)
+        yield finding("engine.environment.kind", declared["kind"], "venv, container", remedy)
     elif declared["lock_sha256"] is None:
         yield finding(
             "engine.environment.lock_sha256",

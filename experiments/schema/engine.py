@@ -21,6 +21,13 @@ class EnvironmentKind(StrEnum):
     url = "url"
 
 
+class ImageRoot(StrEnum):
+    """Whether an engine may write to its container's own root file system; nothing of it is kept."""
+
+    read_only = "read_only"
+    writable = "writable"
+
+
 class Reuse(StrEnum):
     fresh = "fresh"
     shared = "shared"
@@ -40,9 +47,15 @@ class OutOfBlocks(StrEnum):
 
 @dataclass
 class EngineEnvironment:
+    """What the engine runs in. A container's image is ``image``, the repository it is pulled from, and
+    ``image_digest``; ``image: REPOSITORY@sha256:...`` alone says both.
+    """
+
     kind: EnvironmentKind = key_field(EnvironmentKind.platform)
     lock_sha256: str | None = unknown_field()
+    image: str | None = context_field(None)
     image_digest: str | None = key_field(None)
+    image_root: ImageRoot = context_field(ImageRoot.read_only)
     url: str | None = context_field(None)
 
 
@@ -66,6 +79,8 @@ class TorchSettings:
     threads: int = variable_field(2)
     # The engine's own limit from queued to finished, checked between steps; null: none.
     max_request_s: float | None = variable_field(None)
+    # A declared fault: how long every step that decodes waits. Above 0 it is a modified engine and says so.
+    injected_delay_s: float = variable_field(0.0)
 
 
 @dataclass

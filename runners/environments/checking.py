@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 
 from runners.environments import locks, records
-from runners.environments.pins import engines_folder, refused
+from runners.environments.pins import engines_folder
 from runners.environments.records import Environment
 from runners.protocol.errors import Refused
 
@@ -75,14 +75,8 @@ def _differences(environment: Environment) -> list[str]:
     ] + [f"{name} {found[name]} is in no lock" for name in sorted(strange)]
 
 
-def remove(name: str) -> Environment:
+def remove(environment: Environment) -> None:
     """Take an environment away. It is renamed first, so that no half of it is ever found."""
-    known = {e.pin.name: e for e in records.installed()}
-    if name not in known:
-        allowed = ", ".join(sorted(known)) or "none is installed"
-        raise refused("name", name, allowed, "See assay engines list.")
-    environment = known[name]
-    doomed = engines_folder() / f".{name}.{os.getpid()}"
+    doomed = engines_folder() / f".{environment.pin.name}.{os.getpid()}"
     environment.folder.rename(doomed)
     shutil.rmtree(doomed)
-    return environment

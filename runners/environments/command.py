@@ -3,12 +3,23 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runners.environments import checking, installing, locks, records
+from runners.environments import (
+    checking,
+    image_installing,
+    images,
+    installing,
+    locks,
+    records,
+)
+from runners.environments.images import InstalledImage
 from runners.environments.pins import EnginePin, refused
+from runners.environments.records import Environment
+
+Installed = Environment | InstalledImage
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     install = verbs.add_parser("install", help="make the environment of one engine version")
     install.add_argument("engine", metavar="KEY==VERSION")
     install.add_argument("--variant", default="cpu", help="the kind of build (default: cpu)")
-    install.add_argument("--lock", type=Path, help="a lock of your own instead of a shipped one")
+    source = install.add_mutually_exclusive_group()
+    source.add_argument("--lock", type=Path, help="a lock of your own instead of a shipped one")
+    source.add_argument(
+        "--image", metavar="REPOSITORY@sha256:DIGEST", help="a container image instead of a venv"
+    )
     install.set_defaults(engines_verb=_install)
     listed = verbs.add_parser("list", help="what is installed")
     listed.set_defaults(engines_verb=_list)
@@ -36,6 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _install(arguments: argparse.Namespace) -> int:
+    if arguments.image:
+        noted = image_installing.install(arguments.engine, arguments.image, tell=_tell)
+        text = f"{noted.pin.name} in {noted.folder}\nimage {noted.reference}"
+        _say(arguments, noted.document(), text)
+        return 0
     pin = EnginePin.parse(arguments.engine, arguments.variant)
     lock = locks.read(arguments.lock) if arguments.lock else locks.shipped(pin)
     made = installing.install(pin, lock, tell=_tell)
@@ -43,32 +63,54 @@ def _install(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _known() -> dict[str, Installed]:
+    found: list[Installed] = [*records.installed(), *images.installed()]
+    return {e.pin.name: e for e in found}
+
+
 def _list(arguments: argparse.Namespace) -> int:
-    found = list(records.installed())
-    lines = [f"{e.pin.name}  lock {e.lock_sha256[:12]}  build {e.build}  {e.folder}" for e in found]
+    found = [known for _, known in sorted(_known().items())]
+    lines = [
+        f"{e.pin.name}  image {e.reference}  build {e.build}"
+        if isinstance(e, InstalledImage)
+        else f"{e.pin.name}  lock {e.lock_sha256[:12]}  build {e.build}  {e.folder}"
+        for e in found
+    ]
     _say(arguments, [e.document() for e in found], "\n".join(lines) or "none is installed")
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    known = {e.pin.name: e for e in records.installed()}
+    known = _known()
     names: Sequence[str] = arguments.name or sorted(known)
-    if absent := [name for name in names if name not in known]:
-        allowed = ", ".join(sorted(known)) or "none is installed"
-        raise refused("name", absent[0], allowed, "See assay engines list.")
-    checked = [checking.check(known[name]) for name in names]
-    document = [{"name": c.environment.pin.name, "problems": list(c.problems)} for c in checked]
-    lines = [
-        f"{c.environment.pin.name}: {'; '.join(c.problems) or 'as its lock says'}" for c in checked
-    ]
+    problems = {name: _problems(_one(known, name)) for name in names}
+    document = [{"name": name, "problems": found} for name, found in problems.items()]
+    lines = [f"{name}: {'; '.join(found) or 'as pinned'}" for name, found in problems.items()]
     _say(arguments, document, "\n".join(lines) or "none is installed")
-    return 1 if any(c.problems for c in checked) else 0
+    return 1 if any(problems.values()) else 0
+
+
+def _problems(one: Installed) -> list[str]:
+    if isinstance(one, InstalledImage):
+        return [problem] if (problem := images.problem(one)) else []
+    return list(checking.check(one).problems)
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    gone = checking.remove(arguments.name)
-    _say(arguments, {"removed": gone.pin.name}, f"{gone.pin.name} is removed")
+    one = _one(_known(), arguments.name)
+    if isinstance(one, InstalledImage):
+        image_installing.remove(one)
+    else:
+        checking.remove(one)
+    _say(arguments, {"removed": one.pin.name}, f"{one.pin.name} is removed")
     return 0
+
+
+def _one(known: Mapping[str, Installed], name: str) -> Installed:
+    if name not in known:
+        allowed = ", ".join(sorted(known)) or "none is installed"
+        raise refused("name", name, allowed, "See assay engines list.")
+    return known[name]
 
 
 def _tell(words: str) -> None:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from runners.environments import records
+from runners.environments import parsers, records
 from runners.environments.locks import Lock
 from runners.environments.pins import EnginePin, engines_folder, refused
 from runners.environments.records import Environment
@@ -107,7 +107,7 @@ def _dump(python: str, pin: EnginePin) -> dict[str, Any]:
     """Run the adapter's own script with the environment's interpreter: no engine code is loaded here."""
     script = pin.adapter_folder / DUMP_SCRIPT
     done = _run([python, "-I", str(script)], "a parser that can be read", timeout_s=_DUMP_S)
-    return dict(json.loads(done.rpartition("\n{")[1] + done.rpartition("\n{")[2]))
+    return parsers.printed_dump(done)
 
 
 def _run(command: Sequence[str], allowed: str, *, timeout_s: float) -> str:

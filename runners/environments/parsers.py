@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from runners.protocol.errors import EnvironmentLacks, Finding
 
@@ -52,6 +53,12 @@ class ParserDump:
             for name in names
             if not self.knows(name)
         ]
+
+
+def printed_dump(text: str) -> dict[str, Any]:
+    """What a dump script printed, behind whatever the engine's own modules print as they are loaded."""
+    _, brace, rest = text.rpartition("\n{")
+    return dict(json.loads(brace + rest))
 
 
 def read(path: Path) -> ParserDump:

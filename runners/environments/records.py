@@ -28,6 +28,9 @@ class Environment:
     def interpreter(self) -> Path:
         return self.folder / "bin" / "python"
 
+    def program(self, name: str) -> str:
+        return str(self.folder / "bin" / name)
+
     @property
     def lock(self) -> Path:
         return self.folder / LOCK

@@ -16,7 +16,7 @@ from runners.protocol import tables
 
 Row = tables.TelemetryRow
 SUBJECT = "nvml:"
-_DRIVER = Path("/proc/driver/nvidia/version")
+DRIVER = Path("/proc/driver/nvidia/version")
 _LIBRARY = "pynvml"  # of the distribution nvidia-ml-py
 _MILLI = 1000
 
@@ -55,7 +55,7 @@ def facts(library: Any | None = None) -> list[DeviceFacts]:
 
 def problem() -> str | None:
     """Why NVML cannot be asked here; None if it can."""
-    if not _DRIVER.exists():
+    if not DRIVER.exists():
         return "no NVIDIA driver on this machine (NVML absent)"
     if _loaded() is not None:
         return None
@@ -69,7 +69,7 @@ def problem() -> str | None:
 @cache
 def _loaded() -> Any | None:
     """NVML, initialised; None where there is no driver or it does not answer."""
-    if not _DRIVER.exists() or importlib.util.find_spec(_LIBRARY) is None:
+    if not DRIVER.exists() or importlib.util.find_spec(_LIBRARY) is None:
         return None
     nvml = importlib.import_module(_LIBRARY)
     try:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict
 
-from runners.evidence import attached, cgroup, device_readings, energy_counters, host_gaps
+from runners.evidence import amd_smi, attached, cgroup, device_readings, energy_counters, host_gaps
 from runners.protocol import clocks
 from runners.protocol import host as machine
 from runners.protocol.documents import Gap
@@ -96,7 +96,8 @@ def describe(folder: Path = Path()) -> HostDocument:
     )
     facts |= _meters()
     fingerprint = machine.fingerprint(machine.describe())
-    return HostDocument(fingerprint=fingerprint, facts=facts, gaps=host_gaps.gaps(facts))
+    gaps = host_gaps.gaps(facts, unread=amd_smi.unread())
+    return HostDocument(fingerprint=fingerprint, facts=facts, gaps=gaps)
 
 
 def _attached(folder: Path) -> dict[str, Fact]:
@@ -121,8 +122,15 @@ def _meters() -> dict[str, Fact]:
             "NVML",
             absent=device_readings.problem() or "NVML names no device",
         ),
+        "amd_devices": _context(
+            (amd_smi.facts() or None) if (amd_lacking := amd_smi.problem()) is None else None,
+            "amd-smi",
+            absent=amd_lacking or "amd-smi names no device",
+        ),
         "energy_counters": _context(
-            None if lacking else "RAPL, by package", "/sys/class/powercap", absent=lacking or ""
+            None if lacking else "RAPL, by package",
+            str(energy_counters.root()),
+            absent=lacking or "",
         ),
     }
 

@@ -15,14 +15,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.evidence import processes, secrets
+from runners.evidence import container_end, processes, secrets
 from runners.evidence.logs import BoundedLog
 
 JOURNAL = "keeper.jsonl"
+CONFIG = "config.json"
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _TICK_S = 0.25
 _LOOK_EVERY_S = 1.0  # by parent: cheap, and orphans stay below the subreaper
@@ -43,6 +45,7 @@ class KeeperConfig:
     port: int | None
     cores: list[int]
     secret_names: list[str]
+    docker: str | None = None  # the command, where the engine runs in containers of this execution
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)), encoding="utf-8")
@@ -77,6 +80,7 @@ class Keeper:
         if self._launch():
             while not self._stop_asked:
                 self._turn()
+        self._stop_containers()
         self._stop_tree()
         self._await_release(before)
         self._log.close()
@@ -209,6 +213,33 @@ class Keeper:
                 self._seen[key] = process
                 self._note("seen", **self._row_of(process))
 
+    def _stop_containers(self) -> None:
+        if (cli := self._config.docker) is not None:
+            container_end.end(
+                cli,
+                self._config.execution_id,
+                patience_s=self._config.stop_timeout_s,
+                call=self._call,
+                wait=self._serve,
+                note=self._note,
+            )
+
+    def _call(self, words: Sequence[str], patience_s: float) -> None:
+        """Run docker while the engine's output is still read: a full pipe would hold its end up."""
+        assert self._config.docker is not None
+        child = subprocess.Popen(
+            [self._config.docker, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + patience_s
+        while child.pid not in self._exits and time.monotonic() < deadline:
+            self._serve(0.05)
+        child.returncode = self._exits.get(
+            child.pid, 0
+        )  # ``_reap`` collected it, or the tree's end will
+
     def _stop_tree(self) -> None:
         """TERM to the engine, then to what outlives it, then KILL until nothing is left."""
         begun = time.monotonic()
@@ -250,6 +281,7 @@ class Keeper:
             "released",
             t_ns=time.monotonic_ns(),
             processes_left=left,
+            **self._containers_left(),
             port=port,
             port_free=None if port is None else not processes.listening(port),
             port_holder=self._row_of(holder) if holder else None,
@@ -259,6 +291,12 @@ class Keeper:
             log_bytes=self._log.written,
             log_bytes_lost_to_full_disk=self._log.disk_full_bytes,
         )
+
+    def _containers_left(self) -> dict[str, Any]:
+        if (cli := self._config.docker) is None:
+            return {}
+        left = container_end.left(cli, self._config.execution_id, self._note)
+        return {"containers_left": left}  # null: docker did not answer
 
     def _row(self, pid: int) -> dict[str, Any]:
         known = processes.identify(pid)

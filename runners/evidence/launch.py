@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.evidence import endpoint, pipes, processes
-from runners.evidence.keeper import KeeperConfig
+from runners.evidence.keeper import CONFIG, KeeperConfig
 from runners.evidence.logs import last_lines
 from runners.protocol.errors import Finding, RunFailed
 
@@ -29,6 +29,20 @@ _PASSED = (
     *("HF_HOME", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
 _PASSED_PREFIXES = ("LC_", "CUDA_", "NVIDIA_", "HIP_", "ROCR_")
+
+
+# What finds docker's engine. Its credentials are for pulls alone, and nothing is pulled here.
+_PASSED_TO_DOCKER = (
+    *("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_API_VERSION", "XDG_RUNTIME_DIR"),
+    *("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"),
+)
+
+
+def docker_environment(*, execution_id: str, secret_names: Sequence[str]) -> dict[str, str]:
+    """What the docker command inherits. Secrets are among it, because it hands them on by name."""
+    names = {*_PASSED, *_PASSED_TO_DOCKER, *secret_names}
+    passed = {name: value for name, value in os.environ.items() if name in names}
+    return {**passed, processes.MARK: execution_id}
 
 
 def engine_environment(
@@ -56,6 +70,7 @@ class EngineProcess:
         self._keeper: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
         self._told: dict[str, dict[str, Any]] = {}
+        self._elsewhere: int | None = None  # first process of a container, which is docker's child
         self.started = asyncio.Event()
         self.exited = asyncio.Event()  # the engine's main process, or its keeper, is gone
 
@@ -81,7 +96,7 @@ class EngineProcess:
 
     async def start(self) -> None:
         """Returns when the engine's process exists. Raises RunFailed when it cannot be started."""
-        path = Path(self._config.folder) / "config.json"
+        path = Path(self._config.folder) / CONFIG
         path.parent.mkdir(parents=True, exist_ok=True)
         self._config.write(path)
         self._keeper = await asyncio.create_subprocess_exec(
@@ -138,8 +153,13 @@ class EngineProcess:
     def last_words(self, count: int = 12) -> list[str]:
         return last_lines(Path(self._config.log_file), Path(self._config.folder), count=count)
 
+    def adopt(self, pid: int | None) -> None:
+        """Name the first process of the container that the engine runs in."""
+        self._elsewhere = pid
+
     def owns(self, pid: int) -> bool:
-        return self.keeper_pid is not None and pid in processes.descendants(self.keeper_pid)
+        roots = [root for root in (self.keeper_pid, self._elsewhere) if root is not None]
+        return any(pid == root or pid in processes.descendants(root) for root in roots)
 
 
 def refuse_taken_port(port: int) -> None:

@@ -57,6 +57,11 @@ def of_engine(command: list[str], environment: Mapping[str, str]) -> PackageEnvi
     return _unknown(interpreter, "the engine's command is no Python interpreter")
 
 
+def of_image(reference: str, python: str, packages: dict[str, str]) -> PackageEnvironment:
+    """What was listed inside a container image when it was noted down: its digest does not move."""
+    return _environment("engine", reference, python, packages)
+
+
 def _name_and_version(distribution: importlib.metadata.Distribution) -> tuple[str, str]:
     """From the head of the metadata. To parse all of it as a message takes twenty times as long."""
     head = (distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or "").split(

@@ -61,12 +61,16 @@ def _processes(released: Mapping[str, Any] | None, evidence: dict[str, Any] | No
     level = ReleaseLevel.process_returned.value
     if released is None:
         return _unknown("processes", level, "the keeper gave no account of the stop")
-    left = released["processes_left"]
+    left, containers = released["processes_left"], released.get("containers_left", [])
+    if containers is None and not left:
+        return _unknown("processes", level, "docker did not say whether a container is left")
+    held = bool(left or containers)
     return ReleaseCheck(
         check="processes",
         level=level,
-        state=(ReleaseState.held if left else ReleaseState.released).value,
-        value={"left": left, "exit_code": released["exit_code"]},
+        state=(ReleaseState.held if held else ReleaseState.released).value,
+        value={"left": left, "exit_code": released["exit_code"]}
+        | ({"containers_left": containers} if containers else {}),
         evidence=evidence,
         reason=None,
     )
@@ -77,7 +81,7 @@ def _memory(released: Mapping[str, Any] | None, evidence: dict[str, Any] | None)
     after = None if released is None else released["available_bytes_after"]
     if released is None or before is None or after is None:
         return _unknown("host_memory", None, "free memory was not read before and after")
-    gone = not released["processes_left"]
+    gone = not released["processes_left"] and released.get("containers_left", []) == []
     return ReleaseCheck(
         check="host_memory",
         level=ReleaseLevel.process_returned.value if gone else None,

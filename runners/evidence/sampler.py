@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.evidence import cgroup, processes, secrets, telemetry
+from runners.evidence import amd_smi, cgroup, processes, secrets, telemetry
 from runners.protocol import clocks, layout, tables
 from runners.protocol.segment_writer import SegmentWriter
 
@@ -50,6 +50,7 @@ class Sampler:
         self._group = cgroup.find()
         self._stop = threading.Event()
         self._keeper_pid: int | None = None
+        self._root_pid: int | None = None
         self._client_pids = [config.client_pid]
         self._target: tuple[str, str] | None = None
         self._missed: dict[str, int] = {}
@@ -62,6 +63,9 @@ class Sampler:
             self._every("scrapes", config.scrape_interval_s, self._scrape),
             self._every("anchors", config.anchor_interval_s, self._anchor),
         ]
+        if amd_smi.DRIVER.exists():  # a command a reading, which must not hold up the others
+            every_s = max(config.telemetry_interval_s, amd_smi.INTERVAL_S)
+            threads.append(self._every("amd-smi", every_s, self._read_amd))
         for line in sys.stdin:
             self._obey(json.loads(line))
         self._stop.set()
@@ -78,10 +82,12 @@ class Sampler:
         return 0
 
     def _obey(self, command: dict[str, Any]) -> None:
-        """``{"keeper": pid}`` names the engine's tree, ``{"scrape": [base_url, path]}`` what to scrape,
-        ``{"clients": [pids]}`` the client processes beside the first.
+        """``{"keeper": pid}`` names the engine's tree, ``{"root": pid}`` that of its container,
+        ``{"scrape": [base_url, path]}`` what to scrape, ``{"clients": [pids]}`` the client processes beside
+        the first.
         """
         self._keeper_pid = command.get("keeper", self._keeper_pid)
+        self._root_pid = command.get("root", self._root_pid)
         self._client_pids += command.get("clients", [])
         if "scrape" in command:
             target = command["scrape"]
@@ -113,7 +119,14 @@ class Sampler:
         if self._keeper_pid is not None:
             rows += telemetry.process_rows("keeper", [self._keeper_pid])
             rows += telemetry.process_rows("engine", processes.descendants(self._keeper_pid))
+        if self._root_pid is not None:
+            inside = {self._root_pid, *processes.descendants(self._root_pid)}
+            rows += telemetry.process_rows("engine", inside)
         for row in rows:
+            self._telemetry.append(row)
+
+    def _read_amd(self) -> None:
+        for row in amd_smi.rows():
             self._telemetry.append(row)
 
     def _scrape(self) -> None:

@@ -7,14 +7,16 @@ environment names the execution. Whatever else holds the port is foreign: it is 
 import os
 import signal
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.evidence import processes
-from runners.evidence.keeper import JOURNAL
+from runners.environments import docker
+from runners.evidence import container_end, processes
+from runners.evidence.keeper import CONFIG, JOURNAL
 from runners.evidence.processes import ProcessId
-from runners.protocol.workspace import json_lines
+from runners.protocol.workspace import json_lines, read_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +26,13 @@ class Swept:
     ended: tuple[ProcessId, ...]
     left: tuple[ProcessId, ...]
     foreign: tuple[ProcessId, ...]
+    containers: Mapping[str, Any] | None = None  # null: the engine did not run in any
 
     def as_row(self) -> dict[str, Any]:
-        return {
+        found: dict[str, Any] = {
             name: [p.as_row() for p in getattr(self, name)] for name in ("ended", "left", "foreign")
         }
+        return found if self.containers is None else {**found, "containers": dict(self.containers)}
 
 
 def sweep(execution_id: str, keeper_folder: Path, *, stop_timeout_s: float = 10.0) -> Swept:
@@ -41,6 +45,7 @@ def sweep(execution_id: str, keeper_folder: Path, *, stop_timeout_s: float = 10.
         if processes.send(keeper, signal.SIGTERM):
             seen[keeper.pid, keeper.start_ticks] = keeper
             _await(lambda keeper=keeper: not processes.alive(keeper), stop_timeout_s + 12.0)
+    containers = _end_containers(execution_id, keeper_folder, stop_timeout_s)
     for number, patience_s in ((signal.SIGTERM, stop_timeout_s), (signal.SIGKILL, 5.0)):
         deadline = time.monotonic() + patience_s
         asked: set[tuple[int, int]] = set()
@@ -54,7 +59,38 @@ def sweep(execution_id: str, keeper_folder: Path, *, stop_timeout_s: float = 10.
             time.sleep(0.02)
     left = tuple(_own(execution_id, recorded))
     ended = tuple(p for p in seen.values() if not processes.alive(p))
-    return Swept(ended=ended, left=left, foreign=tuple(_foreign(rows, recorded)))
+    return Swept(
+        ended=ended,
+        left=left,
+        foreign=tuple(_foreign(rows, recorded)),
+        containers=containers,
+    )
+
+
+def _end_containers(
+    execution_id: str, keeper_folder: Path, patience_s: float
+) -> Mapping[str, Any] | None:
+    """Containers outlive the keeper that asked for them. Which docker it asked is in its configuration."""
+    cli = (read_json(keeper_folder / CONFIG) or {}).get("docker")
+    if cli is None:
+        return None
+    problems: list[str] = []
+
+    def call(words: Sequence[str], timeout_s: float) -> None:
+        try:
+            docker.ask(cli, words, timeout_s=timeout_s)
+        except docker.DockerProblem as problem:
+            problems.append(str(problem))
+
+    def note(_: str, **fields: Any) -> None:
+        if "problem" in fields:
+            problems.append(str(fields["problem"]))
+
+    found = container_end.left(cli, execution_id, note)
+    left = container_end.end(
+        cli, execution_id, patience_s=patience_s, call=call, wait=time.sleep, note=note
+    )
+    return {"found": found, "left": left, "problems": list(dict.fromkeys(problems))}
 
 
 def _await(condition: Any, patience_s: float) -> None:

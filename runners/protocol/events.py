@@ -23,6 +23,7 @@ class SessionEvent(StrEnum):
     prepared = "prepared"
     predictions_registered = "predictions_registered"
     launch = "launch"
+    container = "container"  # the image and container of an engine, as docker states them
     ready = "ready"
     identified = "identified"
     phase_start = "phase_start"

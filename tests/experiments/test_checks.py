@@ -245,6 +245,7 @@ def test_exactly_the_context_fits() -> None:
         ("engine.settings.token_budget", 4),
         ("device.kind", "tpu"),
         ("device.count", 0),
+        ("device.host_memory_bytes", 0),
         ("workload.structure", "tool_use"),
         ("workload.call_type", "embedding"),
         ("workload.requests", -1),
@@ -291,9 +292,30 @@ def test_each_of_these_is_refused(path: str, value: Any) -> None:
 def test_a_container_is_pinned_by_digest() -> None:
     document = changed(example(), "engine.environment.kind", "container")
 
-    assert [f.field for f in check(document)] == ["engine.environment.image_digest"]
-    document["engine"]["environment"]["image_digest"] = f"sha256:{SHA}"
+    assert [f.field for f in check(document)] == [
+        "engine.environment.image",
+        "engine.environment.image_digest",
+    ]
+    document["engine"]["environment"] |= {"image": "team/torch", "image_digest": f"sha256:{SHA}"}
     assert check(document) == []
+
+
+@pytest.mark.forbids
+@pytest.mark.parametrize("image", ["team/torch:2.13", "team/torch:latest", "Team/Torch", ""])
+def test_a_tag_is_no_pin_and_the_way_to_a_digest_is_named(image: str) -> None:
+    document = changed(example(), "engine.environment.kind", "container")
+    document["engine"]["environment"] |= {"image": image, "image_digest": f"sha256:{SHA}"}
+
+    (finding,) = check(document)
+
+    assert finding.field == "engine.environment.image"
+    assert "docker image inspect --format '{{json .RepoDigests}}'" in finding.remedy
+
+
+def test_an_image_beside_another_kind_of_environment_is_refused() -> None:
+    document = changed(example(), "engine.environment.image", "team/torch")
+
+    assert [f.field for f in check(document)] == ["engine.environment.image"]
 
 
 def test_own_texts_are_sent_once_each() -> None:

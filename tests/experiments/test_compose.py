@@ -177,7 +177,10 @@ def test_one_word_is_refused_as_a_precision(word: str) -> None:
         ("load.kind=bursty", "allowed: closed, constant, poisson"),
         ("load=closd", "Did you mean load=closed?"),
         ("load=null", "load: None (allowed: at_once, closed"),
-        ("load=[closed,poisson]", "allowed: at_once, closed, constant, gamma, poisson"),
+        (
+            "load=[closed,poisson]",
+            "allowed: at_once, closed, constant, gamma, one_at_a_time, poisson",
+        ),
         ("study=nothing", "study: given 2 times"),
         ("load@other=closed", "Leave out the @package part"),
         ("load.concurrency", "allowed: key=value"),

@@ -81,12 +81,17 @@ def _spec(
         "engine": {
             "key": "echo",
             "version": "1.0",
+            "environment": {"kind": "platform"},
             "ready_timeout_s": 20.0,
             "stop_timeout_s": 1.0,
             "settings": dict(settings),
             **engine,
         },
-        "device": {"placement": {"client_cores": [], "engine_cores": []}},
+        "device": {
+            "kind": "cpu",
+            "count": 1,
+            "placement": {"client_cores": [], "engine_cores": []},
+        },
         "boundary": {
             "external_dependencies": [{"name": "search", "mocked": True, "fixed_delay_s": None}]
         },

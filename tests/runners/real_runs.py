@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from experiments.compose import compose
 from experiments.plan import plan
@@ -13,10 +15,18 @@ from tests.runners.prepared import ROOT
 RUNNERS = [sys.executable, "-m", "runners"]
 
 
-def prepare(folder: Path, *overrides: str, study: str = "smollm2_smoke") -> Path:
+def prepare(
+    folder: Path,
+    *overrides: str,
+    study: str = "smollm2_smoke",
+    price: Mapping[str, Any] | None = None,
+) -> Path:
+    """``price`` goes into the declaration, as a group file would; it is context and enters no digest."""
     [spec] = plan([compose([f"study={study}", *overrides])])
+    document = spec.document
+    document["device"]["price"] = price
     request = {
-        "spec": spec.document,
+        "spec": document,
         "spec_digest": spec.digest,
         "context": {
             "run_id": str(uuid.uuid4()),

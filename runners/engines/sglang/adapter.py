@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from runners.engines import own_venv
+from runners.engines import own_environment
 from runners.engines.base import EvidenceContext, LaunchContext, LaunchPlan, Printed, PrintedContext
 from runners.engines.sglang import environment, flags, identity, printed, scrape_map
 from runners.engines.sglang.settings import sglang_settings
@@ -25,10 +25,10 @@ class SglangAdapter:
 
     def environment_problem(self, spec: Mapping[str, Any]) -> str | None:
         """Raises Refused for a flag that the installed version does not take."""
-        if (seen := own_venv.problem(spec, variant=_VARIANT)) is not None:
+        if (seen := own_environment.problem(spec, variant=_VARIANT)) is not None:
             return seen
         engine = spec["engine"]
-        found = own_venv.require(engine, variant=_VARIANT)
+        found = own_environment.require(engine, variant=_VARIANT)
         flags.of_study(
             sglang_settings(engine["settings"]), engine["parallel"], parsers.read(found.parser)
         )
@@ -36,7 +36,7 @@ class SglangAdapter:
 
     def launch(self, context: LaunchContext) -> LaunchPlan:
         spec = context.spec
-        found = own_venv.require(spec["engine"], variant=_VARIANT)
+        found = own_environment.require(spec["engine"], variant=_VARIANT)
         settings = sglang_settings(spec["engine"]["settings"])
         device = str(spec["device"]["kind"])
         dump = parsers.read(found.parser)

@@ -7,7 +7,7 @@ TensorRT-LLM is imported.
 from collections.abc import Mapping
 from typing import Any
 
-from runners.engines import own_venv
+from runners.engines import own_environment
 from runners.engines.base import EvidenceContext, LaunchContext, LaunchPlan, Printed, PrintedContext
 from runners.engines.tensorrt_llm import configuration, identity, printed, scrape_map
 from runners.engines.tensorrt_llm.settings import tensorrt_llm_settings
@@ -26,10 +26,10 @@ class TensorrtLlmAdapter:
 
     def environment_problem(self, spec: Mapping[str, Any]) -> str | None:
         """Raises Refused for a flag that the installed version does not take."""
-        if (seen := own_venv.problem(spec, variant=_VARIANT)) is not None:
+        if (seen := own_environment.problem(spec, variant=_VARIANT)) is not None:
             return seen
         engine = spec["engine"]
-        found = own_venv.require(engine, variant=_VARIANT)
+        found = own_environment.require(engine, variant=_VARIANT)
         configuration.flags_of(
             tensorrt_llm_settings(engine["settings"]),
             engine["parallel"],
@@ -39,7 +39,7 @@ class TensorrtLlmAdapter:
 
     def launch(self, context: LaunchContext) -> LaunchPlan:
         spec = context.spec
-        found = own_venv.require(spec["engine"], variant=_VARIANT)
+        found = own_environment.require(spec["engine"], variant=_VARIANT)
         settings = tensorrt_llm_settings(spec["engine"]["settings"])
         dump = parsers.read(found.parser)
         first = spec["artifact"]["files"][0]["path"]
@@ -48,7 +48,7 @@ class TensorrtLlmAdapter:
         file.write_text(configuration.file_of(settings), encoding="utf-8")
         return LaunchPlan(
             command=[
-                *(str(found.folder / "bin" / _SCRIPT), model),
+                *(found.program(_SCRIPT), model),
                 *("--backend", "pytorch", "--tokenizer", model),
                 *("--host", HOST, "--port", str(context.port), "--log_level", "info"),
                 *configuration.flags_of(settings, spec["engine"]["parallel"], dump),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from runners.engines import own_environment
 from runners.engines.base import (
     EvidenceContext,
     LaunchContext,
@@ -29,6 +30,7 @@ from runners.protocol.threads import OPENMP_WAITING
 
 HOST = "127.0.0.1"
 CONFIG_FILE = "torch_engine.json"
+_VARIANT = "cpu"
 _ROOT = (
     Path(__file__).resolve().parents[3]
 )  # the checkout or the site-packages that hold ``runners``
@@ -40,24 +42,17 @@ class TorchAdapter:
     def environment_problem(self, spec: Mapping[str, Any]) -> str | None:
         engine = spec["engine"]
         kind = str(engine["environment"]["kind"])
-        if kind != "platform":
-            return (
-                f"engine.environment.kind is {kind}; the torch engine runs in Assay's own environment. "
-                "Set engine.environment.kind=platform"
+        if kind == "container":
+            problem = own_environment.problem(spec, variant=_VARIANT)
+        elif kind == "platform":
+            problem = _platform_problem(engine)
+        else:
+            problem = (
+                f"engine.environment.kind is {kind}; the torch engine runs in Assay's own environment or "
+                "in a container. Set engine.environment.kind=platform"
             )
-        wanted = {"torch": str(engine["version"]), **versions.PINS}
-        for package, version in wanted.items():
-            found = versions.installed(package)
-            if found is None or versions.public(found) != versions.public(version):
-                seen = f"{package} {found}" if found else f"no {package}"
-                return (
-                    f"the torch engine is pinned to {package} {version} and {seen} is installed in "
-                    f"{sys.prefix}. Run: {sys.executable} -m pip install '{package}=={version}'"
-                )
-        needed = ("accelerate", "uvicorn", "httptools", "uvloop", "prometheus-client")
-        for package in needed:
-            if versions.installed(package) is None:
-                return f"{package} is missing. Run: {sys.executable} -m pip install -e '.[torch]'"
+        if problem is not None:
+            return problem
         try:
             engine_settings(engine["settings"])
         except RunnerError as error:
@@ -68,8 +63,11 @@ class TorchAdapter:
         config = self._config(context)
         path = context.scratch / CONFIG_FILE
         config.write(path)
+        engine, python = context.spec["engine"], sys.executable
+        if engine["environment"]["kind"] == "container":
+            python = str(own_environment.require(engine, variant=_VARIANT).interpreter)
         return LaunchPlan(
-            command=[sys.executable, "-m", "runners.engines.torch", "--config", str(path)],
+            command=[python, "-m", "runners.engines.torch", "--config", str(path)],
             environment={
                 "PYTHONPATH": str(_ROOT),
                 "PYTHONUNBUFFERED": "1",
@@ -133,6 +131,29 @@ class TorchAdapter:
 
     def identity(self, context: EvidenceContext) -> list[IdentityItem]:
         return identity.items(context)
+
+
+def _platform_problem(engine: Mapping[str, Any]) -> str | None:
+    """What the environment that this process runs in lacks; a declared lock must be its own."""
+    pinned, own = engine["environment"]["lock_sha256"], versions.platform_lock()
+    if pinned is not None and pinned != own:
+        return (
+            f"the platform's own lock has sha256 {own}, pin says {pinned}. Run: declare it, or check out "
+            "the version of Assay whose constraints.txt it is"
+        )
+    wanted = {"torch": str(engine["version"]), **versions.PINS}
+    for package, version in wanted.items():
+        found = versions.installed(package)
+        if found is None or versions.public(found) != versions.public(version):
+            seen = f"{package} {found}" if found else f"no {package}"
+            return (
+                f"the torch engine is pinned to {package} {version} and {seen} is installed in "
+                f"{sys.prefix}. Run: {sys.executable} -m pip install '{package}=={version}'"
+            )
+    for package in ("accelerate", "uvicorn", "httptools", "uvloop", "prometheus-client"):
+        if versions.installed(package) is None:
+            return f"{package} is missing. Run: {sys.executable} -m pip install -e '.[torch]'"
+    return None
 
 
 ADAPTER = TorchAdapter()

@@ -3,8 +3,10 @@
 Knows no socket and no tensor: the model and the event log are passed in.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tokenizers import Tokenizer
 
@@ -55,6 +57,7 @@ class Core:
         self._stops = _Stops(tokenizer=tokenizer)
         self._pooled = OpenPooled()
         self._number = 0
+        self._delay_s = settings.injected_delay_s
         self._early = EarlyEnds(
             scheduler=self.scheduler,
             pool=self.pool,
@@ -122,6 +125,7 @@ class Core:
         self._log.flush()
         forward = now_ns()
         tokens = self._model.run(plan.segments, self.pool)
+        injected_ns = self._inject(plan)
         ended = now_ns()
         emitting = [segment for segment in plan.segments if segment.emits]
         contexts = [segment.start + segment.count for segment in plan.segments]
@@ -129,7 +133,7 @@ class Core:
             segment.running.computed = context
             segment.running.reached = max(segment.running.reached, context)
         self._number += 1
-        self._log_iteration(plan, started, forward, ended)
+        self._log_iteration(plan, started, forward, ended, injected_ns)
         outputs = [
             self._take(s.running, token, ended) for s, token in zip(emitting, tokens, strict=True)
         ]
@@ -223,7 +227,18 @@ class Core:
         self._stops.watches.pop(entry.request, None)
         return self.scheduler.remove(entry)
 
-    def _log_iteration(self, plan: Plan, started: int, forward: int, ended: int) -> None:
+    def _inject(self, plan: Plan) -> int:
+        """The declared fault: wait, in a step that decodes. Returns how long it took."""
+        if not self._delay_s or all(s.phase != "decode" for s in plan.segments):
+            return 0
+        began = now_ns()
+        time.sleep(self._delay_s)
+        return now_ns() - began
+
+    def _log_iteration(
+        self, plan: Plan, started: int, forward: int, ended: int, injected_ns: int
+    ) -> None:
+        modified: dict[str, Any] = {"injected_ns": injected_ns} if injected_ns else {}
         self._log.append(
             EngineEvent.iteration,
             started,
@@ -236,6 +251,7 @@ class Core:
             held_by=plan.held_by,
             kv_used=self.pool.used,
             kv_total=self.pool.total,
+            **modified,
         )
 
     def _log_actions(self, plan: Plan, t_ns: int) -> None:

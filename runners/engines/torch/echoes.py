@@ -15,7 +15,7 @@ import torch
 from runners.engines.torch import attention_names, versions
 from runners.engines.torch.paged_cache import PagedCache
 from runners.engines.torch.pooling import STATED
-from runners.engines.torch.settings import ServerConfig
+from runners.engines.torch.settings import EngineSettings, ServerConfig
 from runners.protocol import host
 
 LABELS = (
@@ -44,7 +44,7 @@ def server_info(
     """The resolved configuration by label; each value is asked of what was loaded where that can be asked."""
     settings = config.settings
     return {
-        "engine_version": version_document(),
+        "engine_version": version_document() | _modified(settings),
         "launch_configuration": {
             "settings": asdict(settings),
             "generation": asdict(config.generation),
@@ -120,6 +120,11 @@ def version_document() -> dict[str, Any]:
         **versions.recorded(),
         "attention": attention_names.IMPLEMENTATION,
     }
+
+
+def _modified(settings: EngineSettings) -> dict[str, str]:
+    """Nothing for the engine that its version names; else what was done to it."""
+    return {"modified": settings.modification} if settings.modification else {}
 
 
 def hardware() -> dict[str, Any]:

@@ -59,6 +59,8 @@ class Questions:
             "build": versions.build_digest(),
             **versions.recorded(),
         }
+        if modification := self._config.settings.modification:
+            document["modified"] = modification
         await exchange.answer(200, document)
 
     async def _metrics_page(self, exchange: Exchange) -> None:

@@ -33,6 +33,14 @@ class EngineSettings:
     when_out_of_blocks: str
     threads: int
     max_request_s: float | None = None  # from queued to finished; then the engine gives up
+    injected_delay_s: float = 0.0  # a declared fault: what each step that decodes waits
+
+    @property
+    def modification(self) -> str | None:
+        """What makes this another engine than the one that its version names, in words."""
+        if not self.injected_delay_s:
+            return None
+        return f"a declared delay of {self.injected_delay_s:g} s in every step that decodes"
 
     @property
     def kv_tokens(self) -> int:
@@ -106,6 +114,7 @@ def engine_settings(declared: Mapping[str, Any]) -> EngineSettings:
         when_out_of_blocks=_choice(declared, "when_out_of_blocks", OUT_OF_BLOCKS),
         threads=_count(declared, "threads"),
         max_request_s=_optional_seconds(declared, "max_request_s"),
+        injected_delay_s=_delay(declared, "injected_delay_s"),
     )
     if settings.token_budget < settings.max_batch:
         raise refused(
@@ -147,6 +156,14 @@ def _optional_seconds(declared: Mapping[str, Any], name: str) -> float | None:
     if not number or not 0 < value < math.inf:
         allowed = "a number of seconds above 0, or null for no limit"
         raise refused(f"engine.settings.{name}", str(value), allowed)
+    return float(value)
+
+
+def _delay(declared: Mapping[str, Any], name: str) -> float:
+    value = declared.get(name, 0.0)  # specs frozen before it was a setting have none
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value < math.inf:
+        raise refused(f"engine.settings.{name}", str(value), "a number of seconds from 0")
     return float(value)
 
 

@@ -6,6 +6,7 @@ from importlib import metadata
 from pathlib import Path
 
 NAME = "assay-torch"
+_LOCK = Path(__file__).resolve().parents[3] / "constraints.txt"
 # The engine's version is torch's; the declaration pins it. These two are pinned with it.
 PINS = {"transformers": "5.24.0", "gguf": "0.19.0"}
 RECORDED = ("torch", "transformers", "gguf", "tokenizers", "accelerate", "uvicorn", "httptools")
@@ -27,6 +28,15 @@ def public(version: str) -> str:
 def recorded() -> dict[str, str | None]:
     """Installed versions of everything whose code is on the request's path."""
     return {package: installed(package) for package in RECORDED}
+
+
+@cache
+def platform_lock() -> str | None:
+    """sha256 of the lock of Assay's own environment, where this engine runs; None where none is shipped."""
+    try:
+        return hashlib.sha256(_LOCK.read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 @cache

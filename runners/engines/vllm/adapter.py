@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from runners.engines import own_venv
+from runners.engines import own_environment
 from runners.engines.base import EvidenceContext, LaunchContext, LaunchPlan, Printed, PrintedContext
 from runners.engines.vllm import environment, flags, identity, printed, scrape_map
 from runners.engines.vllm.settings import vllm_settings
@@ -24,10 +24,10 @@ class VllmAdapter:
 
     def environment_problem(self, spec: Mapping[str, Any]) -> str | None:
         """Raises Refused for a flag that the installed version does not take."""
-        if (seen := own_venv.problem(spec, variant=_VARIANT)) is not None:
+        if (seen := own_environment.problem(spec, variant=_VARIANT)) is not None:
             return seen
         engine = spec["engine"]
-        found = own_venv.require(engine, variant=_VARIANT)
+        found = own_environment.require(engine, variant=_VARIANT)
         flags.of_study(
             vllm_settings(engine["settings"]),
             engine["parallel"],
@@ -38,7 +38,7 @@ class VllmAdapter:
 
     def launch(self, context: LaunchContext) -> LaunchPlan:
         spec = context.spec
-        found = own_venv.require(spec["engine"], variant=_VARIANT)
+        found = own_environment.require(spec["engine"], variant=_VARIANT)
         settings = vllm_settings(spec["engine"]["settings"])
         device = str(spec["device"]["kind"])
         dump = parsers.read(found.parser)

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from runners.engines.base import (
     LaunchContext,
     LaunchPlan,
 )
+from runners.environments import images, records
+from runners.environments.pins import engines_folder
 from runners.protocol.documents import IDENTITY_ITEMS
 from runners.protocol.events import EvidenceStrength
 from tests.runners.engines.openai_endpoint import declared
@@ -126,8 +129,10 @@ def test_a_profile_that_can_be_started_can_be_stopped(key: str) -> None:
             assert isinstance(body, Mapping)
 
 
-def launch(key: str, folder: Path) -> LaunchPlan | Elsewhere:
-    document = SPECS[key]()
+def launch(
+    key: str, folder: Path, changed: Mapping[str, Any] | None = None
+) -> LaunchPlan | Elsewhere:
+    document = changed or SPECS[key]()
     files = {entry["path"]: folder / entry["path"] for entry in document["artifact"]["files"]}
     return adapter_of(key).launch(
         LaunchContext(
@@ -162,6 +167,39 @@ def test_a_launch_is_a_list_of_arguments_with_absolute_files(key: str, tmp_path:
     assert plan.events_file is None or plan.events_file.is_absolute()
     # stamps without a domain cannot be compared with anything
     assert plan.events_file is None or plan.clock_domain is not None
+
+
+@pytest.mark.req("7.14")
+@pytest.mark.parametrize("key", ["sglang", "tensorrt_llm", "torch", "vllm"])
+def test_in_an_image_the_same_command_is_started_by_the_images_own_programs(
+    key: str, tmp_path: Path
+) -> None:
+    outside = launch(key, tmp_path)
+    digest, document = "sha256:" + "ab" * 32, SPECS[key]()
+    version = str(document["engine"]["version"])
+    pin = images.pin_of(key, version, digest)
+    folder = engines_folder() / pin.name
+    folder.mkdir(parents=True)
+    known = [e.parser for e in records.installed() if e.pin.key == key]
+    dump: dict[str, Any] = {"version": version, "build": None, "flags": []}
+    (folder / records.PARSER).write_text(known[0].read_text() if known else json.dumps(dump))
+    noted = images.InstalledImage(
+        folder=folder, pin=pin, reference=f"team/{key}@{digest}", identifier="sha256:1d",
+        architecture="amd64", build=None, python="3.12", packages={}, installed_at="", is_pulled=False,
+    )  # fmt: skip
+    images.write(noted, folder)
+    pinned = {"kind": "container", "image": f"team/{key}", "image_digest": digest}
+    document["engine"]["environment"] |= pinned
+
+    inside = launch(key, tmp_path, document)
+
+    assert isinstance(inside, LaunchPlan)
+    assert isinstance(outside, LaunchPlan)
+    assert inside.command[0] == {"tensorrt_llm": "trtllm-serve"}.get(key, "python3")
+    assert inside.command[1:] == outside.command[1:]
+    document["engine"]["environment"]["image_digest"] = "sha256:" + "0" * 64
+    problem = str(adapter_of(key).environment_problem(document))
+    assert f"assay engines install {key}=={version} --image team/{key}@sha256:000" in problem
 
 
 @every_launched_engine

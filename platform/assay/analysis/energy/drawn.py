@@ -1,8 +1,8 @@
 """Energy over the load window, by meter: what requests and output tokens took, and what was drawn idle.
 
-A meter is a set of devices that count alike: accelerator boards by NVML, processor packages by RAPL. Neither
-sees the other, nor fans, memory or power supply, so each has figures of its own. A board that counts its
-energy is read by its total; one that only states its power by the trapezoids under it.
+A meter is a set of devices that count alike: accelerator boards by NVML or amd-smi, processor packages by
+RAPL. Neither sees the other, nor fans, memory or power supply, so each has figures of its own. A board that
+counts its energy is read by its total; one that only states its power by the trapezoids under it.
 
 The whole window's energy is divided by what came out of it: attempts that failed, were rejected or left have
 no share taken off. Idle is the energy of the time in which no attempt was in flight, and stands apart.
@@ -25,10 +25,16 @@ METRICS = (ENERGY, RANGE, POWER)
 
 
 class Meter(StrEnum):
-    """By the prefix of their telemetry subjects."""
+    accelerator = "accelerator"
+    cpu_package = "cpu_package"
 
-    accelerator = "nvml:"
-    cpu_package = "rapl:"
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """Of the telemetry subjects that it counts."""
+        return _PREFIXES[self]
+
+
+_PREFIXES = {Meter.accelerator: ("nvml:", "amdsmi:"), Meter.cpu_package: ("rapl:",)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +72,10 @@ def drawn(
     """What a meter counted in ``window``. ``levels``: (time, attempts in flight from then on), in order."""
     by_device: dict[str, list[Reading]] = {}
     for reading in readings:
-        if reading.subject.startswith(meter.value) and reading.metric in METRICS:
+        if reading.subject.startswith(meter.prefixes) and reading.metric in METRICS:
             by_device.setdefault(reading.subject, []).append(reading)
     if not by_device:
-        return Absent(f"no reading of a meter {meter.value}*")
+        return Absent(f"no reading of a meter {', '.join(meter.prefixes)}")
     from_ns, to_ns = window
     total = idle = 0.0
     counted = set()

@@ -81,7 +81,7 @@ def _drawn(
 ) -> Drawn | Absent:
     if isinstance(window, Absent):
         return window
-    if not any(reading.subject.startswith(meter.value) for reading in metering.readings):
+    if not any(reading.subject.startswith(meter.prefixes) for reading in metering.readings):
         return Absent(metering.absent.get(meter, f"no reading of {LABELS[meter]} was kept"))
     span = (window.from_ns, window.to_ns)
     return drawn(metering.readings, meter, span, in_flight_steps(attempts))

@@ -66,9 +66,20 @@ def test_a_build_of_the_pinned_version_is_the_pinned_version() -> None:
 
 def test_another_kind_of_environment_is_refused() -> None:
     declared = spec()
-    declared["engine"]["environment"]["kind"] = "container"
+    declared["engine"]["environment"]["kind"] = "venv"
 
-    assert "engine.environment.kind is container" in str(ADAPTER.environment_problem(declared))
+    assert "engine.environment.kind is venv" in str(ADAPTER.environment_problem(declared))
+
+
+def test_a_lock_that_is_declared_must_be_the_platforms_own() -> None:
+    declared = spec()
+    declared["engine"]["environment"]["lock_sha256"] = versions.platform_lock()
+    assert ADAPTER.environment_problem(declared) is None
+    declared["engine"]["environment"]["lock_sha256"] = "0" * 64
+
+    problem = str(ADAPTER.environment_problem(declared))
+
+    assert f"lock has sha256 {versions.platform_lock()}, pin says {'0' * 64}" in problem
 
 
 def test_settings_that_cannot_run_are_a_problem_before_the_launch() -> None:

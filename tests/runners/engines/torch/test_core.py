@@ -173,3 +173,25 @@ def test_without_a_time_limit_nothing_ends_by_itself() -> None:
     made.core.submit(call("old", [1], 2), 0)
 
     assert made.core.expire(10**18) == []
+
+
+def test_a_declared_delay_is_waited_in_steps_that_decode_and_told_step_by_step() -> None:
+    made = rig(injected_delay_s=0.01)
+    made.submit(call("a", range(6), 3))
+
+    made.drain()
+
+    first, *others = made.events.of("iteration")
+    assert "injected_ns" not in first  # the prompt alone
+    assert len(others) == 2
+    for row in others:
+        assert 10_000_000 <= row["injected_ns"] <= row["duration_ns"]
+
+
+def test_without_a_delay_no_step_speaks_of_one() -> None:
+    made = rig()
+    made.submit(call("a", range(6), 3))
+
+    made.drain()
+
+    assert all("injected_ns" not in row for row in made.events.of("iteration"))

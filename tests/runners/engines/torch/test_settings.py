@@ -22,6 +22,18 @@ def test_the_declared_settings_are_taken_as_they_are() -> None:
     assert engine_settings(DECLARED | {"kv_blocks": 10}).longest_request == 160
 
 
+def test_a_delay_is_a_modification_that_the_engine_names_and_none_is_none() -> None:
+    assert engine_settings(DECLARED).modification is None
+    slowed = engine_settings(DECLARED | {"injected_delay_s": 0.02})
+    assert slowed.modification == "a declared delay of 0.02 s in every step that decodes"
+
+
+def test_a_declaration_from_before_there_was_a_delay_has_none() -> None:
+    before = {k: v for k, v in DECLARED.items() if k != "injected_delay_s"}
+
+    assert engine_settings(before).injected_delay_s == 0.0
+
+
 @pytest.mark.forbids
 @pytest.mark.parametrize(
     ("changed", "message"),
@@ -33,6 +45,11 @@ def test_the_declared_settings_are_taken_as_they_are() -> None:
         ({"kv_blocks": 1.5}, r"engine\.settings\.kv_blocks: 1\.5"),
         ({"threads": True}, r"engine\.settings\.threads: True"),
         ({"max_request_s": 0}, r"max_request_s: 0 \(allowed: a number of seconds above 0, or null"),
+        (
+            {"injected_delay_s": -0.1},
+            r"injected_delay_s: -0.1 \(allowed: a number of seconds from 0",
+        ),
+        ({"injected_delay_s": None}, r"injected_delay_s: None"),
         ({"max_request_s": "1 s"}, r"max_request_s: 1 s"),
         ({"token_budget": 4}, r"token_budget: 4 \(allowed: at least max_batch \(8\)"),
         ({"when_out_of_blocks": "swap"}, r"swap \(allowed: wait, preempt\)"),
