@@ -13,26 +13,41 @@ from experiments.errors import refuse as refusal_of
 if TYPE_CHECKING:
     from assay.regressions.models import Schedule
 
-HELP = "Schedules of studies: add, list, show, pause, resume, fire."
-ACTIONS = ("add", "list", "show", "pause", "resume", "fire")
+HELP = "Schedules of studies: add, change, list, show, pause, resume, fire, approve, pin."
+ACTIONS = ("add", "change", "list", "show", "pause", "resume", "fire", "approve", "pin")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=ACTIONS)
     parser.add_argument("name", nargs="?", help="the schedule")
-    parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="add: study=NAME, ...")
+    parser.add_argument(
+        "overrides", nargs="*", metavar="OVERRIDE", help="add, change: study=NAME, ..."
+    )
     parser.add_argument("--cron", default="", help='add: "30 2 * * 1-5"; without it, on demand')
-    parser.add_argument("--zone", default="UTC", help="add: time zone of the cron expression")
+    parser.add_argument("--zone", default="", help="add: time zone of the cron expression (UTC)")
     parser.add_argument(
         "--on-engine-version", action="store_true", help="add: when a new version is installed"
     )
     parser.add_argument("--variable", default="", help="add: the one field that may move")
-    parser.add_argument("--missed", choices=("skip", "newest", "all"), default="newest")
+    parser.add_argument(
+        "--missed", choices=("skip", "newest", "all"), help="add: late slots (newest)"
+    )
+    parser.add_argument(
+        "--against",
+        choices=("newest", "approved", "pinned", "rolling"),
+        help="add: which baseline (newest); rolling goes silent on a level shift",
+    )
+    parser.add_argument("--reason", default="", help="approve, pin: why this level is right")
+    parser.add_argument("--starts", type=int, default=12, help="pin: how many of the newest starts")
     parser.add_argument(
         "--quiet", default="", metavar="HH:MM-HH:MM", help="add: start nothing then"
     )
     parser.add_argument(
-        "--watch", action="append", default=[], metavar="RULE:STATISTIC:less|more", help="add"
+        "--watch",
+        action="append",
+        default=[],
+        metavar="RULE:STATISTIC:less|more",
+        help="add; outputs.token_ids:equal watches a deterministic mode",
     )
     project_choice.add_argument(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
@@ -48,8 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(document)
     else:
-        for row in document["schedules"]:
-            _say(row)
+        print_schedules(document["schedules"])
     return DONE
 
 
@@ -71,7 +85,7 @@ def named(name: str | None) -> "Schedule":
 
 def _add(arguments: argparse.Namespace) -> dict[str, Any]:
     from assay.regressions import schedules
-    from assay.regressions.models import Missed, Trigger
+    from assay.regressions.models import Against, Missed, Trigger
 
     _check_declaration(arguments.overrides)
     trigger = Trigger.cron if arguments.cron else Trigger.demand
@@ -85,10 +99,11 @@ def _add(arguments: argparse.Namespace) -> dict[str, Any]:
             overrides=arguments.overrides,
             owner=owner(),
             cron=arguments.cron,
-            zone=arguments.zone,
+            zone=arguments.zone or "UTC",
             trigger=trigger,
             variable=arguments.variable,
-            missed=Missed(arguments.missed),
+            against=Against(arguments.against or "newest"),
+            missed=Missed(arguments.missed or "newest"),
             quiet_from=begin,
             quiet_to=end,
             watches=arguments.watch or schedules.DEFAULT_WATCHES,
@@ -140,6 +155,39 @@ def _pause(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"schedules": [_row(schedule)]}
 
 
+def _change(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Only what is named on the command line."""
+    from assay.regressions import schedules
+
+    schedule = named(arguments.name)
+    given = {name: getattr(arguments, name) for name in _CHANGEABLE if getattr(arguments, name)}
+    if "overrides" in given:
+        _check_declaration(given["overrides"])
+    if arguments.quiet:
+        given["quiet_from"], given["quiet_to"] = _quiet(arguments.quiet)
+    return {"schedules": [_row(schedules.change(schedule, **given))]}
+
+
+_CHANGEABLE = ("overrides", "cron", "zone", "variable", "missed", "against")
+
+
+def _sign(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Approve the newest baseline of each metric, or pin it to its newest starts."""
+    from django.conf import settings
+
+    from assay.archive.paths import Home
+    from assay.regressions import signing
+
+    schedule, home = named(arguments.name), Home(settings.HOME)
+    said = {"by": owner(), "reason": arguments.reason}
+    if arguments.action == "pin":
+        signed = signing.pin(schedule, home, newest=arguments.starts, **said)
+    else:
+        signed = signing.approve(schedule, home, **said)
+    rows = [{"metric": f"{b.watch.rule} {b.watch.statistic}", "level": b.level} for b in signed]
+    return {"schedules": [{**_row(schedule), "signed": rows}]}
+
+
 def _fire(arguments: argparse.Namespace) -> dict[str, Any]:
     from django.utils import timezone
 
@@ -160,26 +208,22 @@ _DO = {
     "pause": _pause,
     "resume": _pause,
     "fire": _fire,
+    "change": _change,
+    "approve": _sign,
+    "pin": _sign,
 }
 
 
 def _row(schedule: "Schedule") -> dict[str, Any]:
-    from assay.regressions.queries import next_slot
+    from assay.regressions.documents import schedule_document
 
-    coming = None if schedule.paused else next_slot(schedule)
-    return {
-        "schedule": schedule.name,
-        "id": str(schedule.pk),
-        "overrides": schedule.overrides,
-        "trigger": schedule.trigger,
-        "cron": schedule.cron or None,
-        "zone": schedule.zone,
-        "variable": schedule.variable or None,
-        "paused": schedule.paused,
-        "next": coming.utc.isoformat() if coming else None,
-        "next_note": coming.note if coming else "",
-        "watches": [f"{w.rule}:{w.statistic}:{w.better}" for w in schedule.watches.all()],
-    }
+    return dict(schedule_document(schedule))
+
+
+def print_schedules(rows: list[dict[str, Any]]) -> None:
+    """In words, wherever they are."""
+    for row in rows:
+        _say(row)
 
 
 def _say(row: dict[str, Any]) -> None:
@@ -187,5 +231,7 @@ def _say(row: dict[str, Any]) -> None:
     print(f"{row['schedule']}  {' '.join(row['overrides'])}  next {when} {row['next_note']}")  # noqa: T201
     for answer in row.get("answers", []):
         print(f"  {answer['answer']:14} {answer['metric']}  {answer['reason']}")  # noqa: T201
+    for signed in row.get("signed", []):
+        print(f"  signed  {signed['metric']}  {signed['level']:g}")  # noqa: T201
     if fired := row.get("fired"):
         print(f"  {fired['state']}  study {fired['study']}  {fired['note']}")  # noqa: T201

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from assay.analysis.regression import numeric
 from assay.analysis.regression.answers import Answer, Better
 from assay.analysis.regression.check import Check, Watched, check
 from assay.analysis.regression.series import Segment, Start, segments
 from assay.archive.paths import Home
 from assay.ledger.models import Run
-from assay.regressions import baselines, findings, fresh_starts
+from assay.regressions import baselines, findings, fresh_starts, numeric_outputs
 from assay.regressions.fresh_starts import Rerun
-from assay.regressions.models import CheckRecord, Firing, FiringState, Schedule, Watch
+from assay.regressions.models import Against, CheckRecord, Firing, FiringState, Schedule, Watch
 from assay.regressions.reading import metric_name, start_of
-from runners.protocol.events import LIVE_STATES
+from experiments.errors import Refusal
+from runners.protocol.events import LIVE_STATES, RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,19 @@ def _judged(schedule: Schedule, firing: Firing, run_id: UUID, home: Home) -> Jud
     return Judged(firing=firing, run=run, starts=_starts(schedule, firing, run, home))
 
 
+def newest_segments(schedule: Schedule, home: Home) -> list[Segment]:
+    """The segment that each place of the study is in now, by its newest run that ended with a result."""
+    found: dict[tuple[int, int], Segment] = {}
+    for firing in schedule.firings.filter(state=FiringState.submitted).order_by("-slot"):
+        for run in Run.objects.filter(study=firing.study_id).order_by("position", "repetition"):
+            place = (run.position, run.repetition)
+            if place not in found and run.state == RunState.sealed:
+                found[place] = _judged(schedule, firing, run.pk, home).segment
+        if found:
+            break
+    return list(found.values())
+
+
 def _starts(schedule: Schedule, firing: Firing, run: Run, home: Home) -> list[Start]:
     earlier = Run.objects.filter(
         study__firings__schedule=schedule,
@@ -96,22 +111,54 @@ def _answers(
 ) -> list[CheckRecord]:
     if fresh_starts.are_running(judged.run):
         return []
-    looked = [(watch, *_check(judged, watch, home)) for watch in watches]
+    measured = [w for w in watches if w.rule != numeric.RULE]
+    looked = [(watch, *_check(judged, watch, home)) for watch in measured]
+    refused = _ask(judged, looked, rerun)
+    added = [_record(judged, watch, found, seen, refused) for watch, found, seen in looked]
+    rows = [row for row in added if row is not None]
+    against = next((row.baseline for row in rows if row.baseline is not None), None)
+    if against is not None:
+        findings.open_for(judged.run, judged.firing.schedule, rows, before=against.last_run)
+    return rows + [_numeric(judged, w, home) for w in watches if w.rule == numeric.RULE]
+
+
+def _ask(
+    judged: Judged, looked: Sequence[tuple[Watch, Check, baselines.Known | None]], rerun: Rerun
+) -> str:
+    """Queue the fresh starts that the open suspicions ask for; why that is refused, or an empty text."""
     wanted = {
         c.step.ask for _, c, _ in looked if c.step is not None and c.answer is Answer.suspected
     }
     against = next((k for _, c, k in looked if k is not None and c.suspicion is not None), None)
-    if against is not None:
+    if against is None:
+        return ""
+    try:
         fresh_starts.ask(judged.run, against.record.last_run, wanted, rerun)
-    added = [_record(judged, watch, found, seen) for watch, found, seen in looked]
-    findings.open_for(judged.run, judged.firing.schedule, [r for r in added if r is not None])
-    return [row for row in added if row is not None]
+    except Refusal as refusal:  # a version that is not installed any more, for instance
+        return f"; a fresh start was refused: {refusal}"
+    return ""
+
+
+def _numeric(judged: Judged, watch: Watch, home: Home) -> CheckRecord:
+    """Equal token ids or a finding: no spread and no fresh start has a say."""
+    found = numeric_outputs.look(judged.run, judged.segment, judged.starts[-1], home)
+    row = CheckRecord.objects.create(
+        watch=watch,
+        firing=judged.firing,
+        run=judged.run,
+        answer=found.answer,
+        reason=found.reason,
+    )
+    if found.reference is not None:
+        findings.open_for(judged.run, judged.firing.schedule, [row], before=found.reference)
+    return row
 
 
 def _check(judged: Judged, watch: Watch, home: Home) -> tuple[Check, baselines.Known | None]:
     segment, newest = judged.segment, judged.starts[-1]
     comparable = segment.starts if newest.ended else ()
-    seen = baselines.known(watch, comparable)
+    against = Against(judged.firing.schedule.against)
+    seen = baselines.known(watch, comparable, against)
     cut = segment.why if newest.ended and len(segment.starts) == 1 else ()
     values = fresh_starts.values(
         judged.run, metric_name(watch), home, seen.record if seen is not None else None
@@ -123,12 +170,13 @@ def _check(judged: Judged, watch: Watch, home: Home) -> tuple[Check, baselines.K
         since=seen.since if seen is not None else [],
         differences=cut,
         fresh=values,
+        lacking=baselines.lacking(against),
     )
     return found, seen
 
 
 def _record(
-    judged: Judged, watch: Watch, found: Check, seen: baselines.Known | None
+    judged: Judged, watch: Watch, found: Check, seen: baselines.Known | None, refused: str
 ) -> CheckRecord | None:
     """The row of an answer; none where it would only repeat that the suspicion is open."""
     last = watch.checks.filter(run=judged.run).order_by("-pk").first()
@@ -143,7 +191,7 @@ def _record(
         firing=judged.firing,
         run=judged.run,
         answer=found.answer,
-        reason=found.reason,
+        reason=found.reason + (refused if found.answer is Answer.suspected else ""),
         value=value,
         change=seen_change if found.answer in (Answer.confirmed, Answer.improved) else plain,
         baseline=seen.record if seen is not None else None,

@@ -1,17 +1,21 @@
 """A confirmed change becomes one finding for all metrics that moved together; people say what it is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
 from assay.analysis.regression.answers import Answer
+from assay.archive.paths import Home
 from assay.ledger.models import Run
 from assay.ledger.queries import bundle_of, interpretation_of
 from assay.notifications.models import Event
 from assay.notifications.services import notify
 from assay.regressions.models import CheckRecord, Finding, FindingStep, Schedule
-from assay.regressions.reading import metric_name
+from assay.regressions.ran_differences import ran_differences
+from assay.regressions.reading import metric_name, segment_digest, start_of
 from assay.versions.between import records_between
 from experiments.diff import Verdict, compare
 from experiments.errors import refuse
@@ -26,25 +30,29 @@ STILL_OPEN = ("open", "acknowledged")
 
 
 @transaction.atomic
-def open_for(run: Run, schedule: Schedule, rows: Sequence[CheckRecord]) -> Finding | None:
-    """One finding for the confirmed rows of one run; those of an open one of the same segment join it."""
-    confirmed = [r for r in rows if r.answer == Answer.confirmed and r.baseline is not None]
+def open_for(
+    run: Run, schedule: Schedule, rows: Sequence[CheckRecord], *, before: Run
+) -> Finding | None:
+    """One finding for the confirmed rows of one run; those of an open one of the same segment join it.
+
+    ``before`` is the last run of what they were held against.
+    """
+    confirmed = [r for r in rows if r.answer == Answer.confirmed]
     if not confirmed:
         return None
-    baseline = confirmed[0].baseline
-    assert baseline is not None
+    home = Home(settings.HOME)
+    segment = segment_digest(start_of(run, home, variable=schedule.variable or None))
     metrics = [
         {"metric": metric_name(r.watch), "change": r.change, "reason": r.reason} for r in confirmed
     ]
-    found = schedule.findings.filter(segment=baseline.segment, state__in=STILL_OPEN).first()
+    found = schedule.findings.filter(segment=segment, state__in=STILL_OPEN).first()
     if found is None:
-        before = baseline.last_run
         found = Finding.objects.create(
             schedule=schedule,
             run=run,
             metrics=metrics,
-            segment=baseline.segment,
-            identity=_identity(before, run, schedule),
+            segment=segment,
+            identity=[*_identity(before, run, schedule), *ran_differences(home, before, run)],
             records=records_between(run.engine_key, before.engine_version, run.engine_version),
             residuals=_residuals(before, run),
         )
@@ -58,13 +66,18 @@ def open_for(run: Run, schedule: Schedule, rows: Sequence[CheckRecord]) -> Findi
 
 
 def _tell(found: Finding) -> None:
-    moved = ", ".join(f"{m['metric']} {m['change']:+.1%}" for m in found.metrics)
+    moved = ", ".join(_in_words(m) for m in found.metrics)
     notify(
         Event.finding_opened,
         found.schedule.project_id,
         f"{found.schedule.name}: {moved}",
         f"/findings/{found.pk}",
     )
+
+
+def _in_words(metric: Mapping[str, Any]) -> str:
+    change = metric["change"]
+    return f"{metric['metric']} {'changed' if change is None else f'{change:+.1%}'}"
 
 
 @transaction.atomic

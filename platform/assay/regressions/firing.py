@@ -4,7 +4,7 @@ Whoever ticks may tick twice, late, or beside another: the unique slot and a con
 from firing twice. How a study is submitted is given from above.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -14,7 +14,7 @@ from assay.regressions.models import Firing, FiringState, Missed, Schedule, Trig
 from assay.regressions.slots import QuietHours, Slot, slots
 from experiments.errors import Refusal
 
-Submit = Callable[[Schedule], Study]  # raises Refusal
+Submit = Callable[[Schedule, Sequence[str]], Study]  # the overrides of the firing; raises Refusal
 LATE_S = 300.0  # a slot this old was missed: nothing ticked when it came
 
 
@@ -66,7 +66,7 @@ def _submit(firing: Firing, submit: Submit) -> bool:
             return False
         try:
             with transaction.atomic():
-                study = submit(firing.schedule)
+                study = submit(firing.schedule, firing.overrides)
         except Refusal as refusal:
             Firing.objects.filter(pk=firing.pk).update(
                 state=FiringState.refused, note=_joined([firing.note, str(refusal)])
@@ -79,7 +79,7 @@ def _submit(firing: Firing, submit: Submit) -> bool:
 def _firing(schedule: Schedule, slot: Slot, now: datetime, *, newest: Slot) -> Firing:
     late = (now - slot.utc).total_seconds() > LATE_S
     runs = schedule.missed == Missed.all or (schedule.missed == Missed.newest and slot == newest)
-    due = _quiet(schedule, slot.utc)
+    due = held_until(schedule, slot.utc)
     notes = [slot.note]
     if late:
         notes.append("missed: nothing ticked when it came" + (", run late" if runs else ""))
@@ -94,7 +94,8 @@ def _firing(schedule: Schedule, slot: Slot, now: datetime, *, newest: Slot) -> F
     )
 
 
-def _quiet(schedule: Schedule, at: datetime) -> datetime:
+def held_until(schedule: Schedule, at: datetime) -> datetime:
+    """``at`` itself, or the end of the schedule's quiet hours that it lies in."""
     if schedule.quiet_from is None or schedule.quiet_to is None:
         return at
     return QuietHours(begin=schedule.quiet_from, end=schedule.quiet_to).hold(schedule.zone, at)

@@ -23,6 +23,17 @@ class Trigger(models.TextChoices):
     demand = "demand"  # only when somebody asks
 
 
+class Against(models.TextChoices):
+    """Which baseline the starts of a schedule are held against."""
+
+    newest = (
+        "newest"  # the newest level on record: the first twelve starts, until another is accepted
+    )
+    approved = "approved"  # the newest that somebody signed; without one there is none
+    pinned = "pinned"  # the newest whose starts somebody named
+    rolling = "rolling"  # the twelve starts before; goes silent on a level shift
+
+
 class Schedule(models.Model):
     """A study that is run again and again, and what is watched of it."""
 
@@ -34,6 +45,7 @@ class Schedule(models.Model):
     cron = models.CharField(max_length=120, blank=True)
     zone = models.CharField(max_length=60, default="UTC")
     variable = models.CharField(max_length=120, blank=True)  # the one field that may move
+    against = models.CharField(max_length=10, choices=Against.choices, default=Against.newest)
     missed = models.CharField(max_length=8, choices=Missed.choices, default=Missed.newest)
     quiet_from = models.TimeField(null=True)
     quiet_to = models.TimeField(null=True)
@@ -64,11 +76,18 @@ class Firing(models.Model):
     state = models.CharField(max_length=10, choices=FiringState.choices)
     study = models.ForeignKey(Study, null=True, on_delete=models.PROTECT, related_name="firings")
     note = models.TextField(blank=True)
+    version = models.CharField(max_length=80, blank=True)  # of the engine, that made it fire
+    overrides = models.JSONField(default=list)  # on top of the schedule's: the pin of that version
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["schedule", "slot"], name="one_firing_of_a_slot")
+            models.UniqueConstraint(fields=["schedule", "slot"], name="one_firing_of_a_slot"),
+            models.UniqueConstraint(
+                fields=["schedule", "version"],
+                condition=~models.Q(version=""),
+                name="one_firing_of_a_version",
+            ),
         ]
 
 
@@ -78,7 +97,9 @@ class Watch(models.Model):
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="watches")
     rule = models.CharField(max_length=80)
     statistic = models.CharField(max_length=20)
-    better = models.CharField(max_length=6, choices=[(b.value, b.value) for b in Better])
+    better = models.CharField(
+        max_length=6, choices=[(b.value, b.value) for b in Better], blank=True
+    )  # empty: it may not change at all
 
     class Meta:
         constraints = [
@@ -92,6 +113,8 @@ class BaselineKind(models.TextChoices):
     first = "first"  # the first twelve starts of a segment
     pinned = "pinned"  # somebody named the starts
     accepted = "accepted"  # a new level, the relative spread of the one before
+    approved = "approved"  # somebody signed the one before as it stood
+    rolling = "rolling"  # the twelve starts before the one that was judged
 
 
 class BaselineRecord(models.Model):
@@ -155,6 +178,59 @@ class CheckRecord(models.Model):
     )
     finding = models.ForeignKey(Finding, null=True, on_delete=models.PROTECT, related_name="checks")
     at = models.DateTimeField(auto_now_add=True)
+
+
+class LookBack(models.Model):
+    """The weekly look back over a metric's newest segment: where it changed its level, and its drift."""
+
+    watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="looks_back")
+    week = models.DateField()  # its Monday, UTC
+    starts = models.PositiveIntegerField()
+    points = models.JSONField()  # [{"run", "before", "after", "change"}]
+    drift = models.JSONField(null=True)  # {"change", "slope", "p", "starts"}; null: nothing to say
+    reason = models.TextField(blank=True)  # why there is no drift to speak of
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["watch", "week"], name="one_look_back_a_week")
+        ]
+
+
+class Bisection(models.Model):
+    """Somebody asked which of the installed versions between two brought a finding's change."""
+
+    finding = models.ForeignKey(Finding, on_delete=models.PROTECT, related_name="bisections")
+    metric = models.CharField(max_length=120)
+    versions = models.JSONField()  # oldest first, both ends included
+    overrides = models.JSONField()  # by version: how a declaration pins it
+    old_level = models.FloatField()
+    new_level = models.FloatField()
+    state = models.CharField(
+        max_length=10,
+        choices=[(s, s) for s in ("running", "found", "unclear")],
+        default="running",
+    )
+    answer = models.JSONField(null=True)  # {"last_good", "first_bad", "reason"}
+    asked_by = models.CharField(max_length=150)
+    asked_at = models.DateTimeField(auto_now_add=True)
+
+
+class BisectionStart(models.Model):
+    """One fresh start of one version."""
+
+    bisection = models.ForeignKey(Bisection, on_delete=models.PROTECT, related_name="starts")
+    version = models.CharField(max_length=80)
+    number = models.PositiveIntegerField()  # of this version, from 0
+    study = models.ForeignKey(Study, null=True, on_delete=models.PROTECT, related_name="+")
+    note = models.TextField(blank=True)  # why it could not be started
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["bisection", "version", "number"], name="one_start_of_a_bisection"
+            )
+        ]
 
 
 class FreshStart(models.Model):

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from assay.accounts.access import Access
 from assay.analysis.regression.answers import GREEN
-from assay.regressions.models import CheckRecord, Finding, Schedule, Trigger
+from assay.regressions.models import CheckRecord, Finding, Schedule, Trigger, Watch
 from assay.regressions.reading import metric_name
 from assay.regressions.slots import Slot, upcoming
 
@@ -31,6 +31,13 @@ def latest_answers(schedule: Schedule) -> list[CheckRecord]:
     )
     rows = CheckRecord.objects.filter(pk__in=last).select_related("watch", "firing", "baseline")
     return list(rows.order_by("-firing__slot", "watch__rule", "watch__statistic"))
+
+
+def answers_of(watch: Watch) -> list[CheckRecord]:
+    """The last row of each (firing, run) of one metric, oldest firing first."""
+    last = watch.checks.values("firing", "run").annotate(last=Max("pk")).values("last")
+    rows = CheckRecord.objects.filter(pk__in=last).select_related("firing", "baseline")
+    return list(rows.order_by("firing__slot", "pk"))
 
 
 def answer_document(row: CheckRecord) -> dict[str, Any]:

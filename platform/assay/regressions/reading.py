@@ -8,6 +8,7 @@ from typing import Any
 from assay.analysis.grade import Letter
 from assay.analysis.regression.series import Start
 from assay.archive.paths import Home
+from assay.archive.remote.fetching import bundle_folder
 from assay.archive.start_identity import start_identity
 from assay.ledger.models import Bundle, Interpretation, Measure, MeasureKind, Run
 from assay.ledger.queries import bundle_of, interpretation_of
@@ -28,7 +29,7 @@ def start_of(run: Run, home: Home, *, variable: str | None) -> Start:
     reading = interpretation_of(bundle) if bundle is not None else None
     if run.state != RunState.sealed or bundle is None or reading is None:
         return Start(run=str(run.pk), ended=False, identity={}, values={})
-    identity = start_identity(home.bundle(bundle.digest), run.spec, variable=variable)
+    identity = start_identity(bundle_folder(home, bundle.digest), run.spec, variable=variable)
     identity[DEFINITION] = reading.definition_version
     letter, reasons = _grade(home, bundle, reading)
     return Start(

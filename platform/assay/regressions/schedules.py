@@ -9,11 +9,13 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from assay.analysis.metrics.catalogue import ALL_RULES
+from assay.analysis.regression import numeric
 from assay.analysis.regression.answers import Better
-from assay.regressions.models import Missed, Schedule, Trigger, Watch
+from assay.regressions.models import Against, Missed, Schedule, Trigger, Watch
 from assay.regressions.slots import check_cron
 from experiments.errors import refuse
 
+NUMERIC = f"{numeric.RULE}:{numeric.STATISTIC}"  # a deterministic mode: it may not change at all
 DEFAULT_WATCHES = (
     "ttft.first_content.client:p50:less",
     "tpot.last_token:p50:less",
@@ -34,6 +36,7 @@ class Wanted:
     zone: str = "UTC"
     trigger: Trigger = Trigger.cron
     variable: str = ""
+    against: Against = Against.newest
     missed: Missed = Missed.newest
     quiet_from: time | None = None
     quiet_to: time | None = None
@@ -58,7 +61,8 @@ def make(wanted: Wanted) -> Schedule:
                 trigger=wanted.trigger,
                 cron=wanted.cron,
                 zone=wanted.zone,
-                variable=wanted.variable,
+                variable=wanted.variable or _moved_by(wanted.trigger),
+                against=wanted.against,
                 missed=wanted.missed,
                 quiet_from=wanted.quiet_from,
                 quiet_to=wanted.quiet_to,
@@ -81,15 +85,22 @@ def make(wanted: Wanted) -> Schedule:
     return schedule
 
 
-def watch_of(text: str) -> tuple[str, str, Better]:
-    """Raises Refusal for an unknown rule or direction."""
+def _moved_by(trigger: Trigger) -> str:
+    """What fires on a new version lets the version move: else each firing would begin a segment."""
+    return "engine.version" if trigger is Trigger.engine_version else ""
+
+
+def watch_of(text: str) -> tuple[str, str, str]:
+    """Rule, statistic and better direction (empty: none). Raises Refusal for what is none of these."""
+    if text == NUMERIC:
+        return numeric.RULE, numeric.STATISTIC, ""
     rule, _, rest = text.partition(":")
     statistic, _, better = rest.partition(":")
     if rule not in ALL_RULES:
         raise refuse(
             field="schedule.watch",
             seen=text,
-            allowed="RULE:STATISTIC:less|more with a rule of `docs/metrics.md`",
+            allowed=f"RULE:STATISTIC:less|more with a rule of `docs/metrics.md`, or {NUMERIC}",
             remedy=f"For instance {DEFAULT_WATCHES[0]}.",
         )
     if not statistic or better not in set(Better):
@@ -100,6 +111,21 @@ def watch_of(text: str) -> tuple[str, str, Better]:
             remedy=f"For instance {DEFAULT_WATCHES[0]}.",
         )
     return rule, statistic, Better(better)
+
+
+def change(schedule: Schedule, **changed: object) -> Schedule:
+    """Other values of its fields, those that ``Wanted`` names. Raises Refusal, with nothing written.
+
+    Answers and baselines stay: what differs in more than the variable begins a new segment by itself.
+    """
+    for name, value in changed.items():
+        setattr(schedule, name, value)
+    if schedule.trigger == Trigger.cron:
+        check_cron(schedule.cron, schedule.zone)
+    if "cron" in changed or "zone" in changed:
+        schedule.looked_until = timezone.now()  # no slot of the former times is made up for
+    schedule.save()
+    return schedule
 
 
 def pause(schedule: Schedule, *, paused: bool) -> None:

@@ -1,5 +1,6 @@
 """From the clock to queued runs: each slot once, missed ones by policy, quiet hours held."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
@@ -21,7 +22,7 @@ def schedule(**more: object) -> Schedule:
     return Schedule.objects.create(project=main_project(), name="hourly", owner="ada", **given)
 
 
-def submit(_schedule: Schedule) -> Study:
+def submit(_schedule: Schedule, _overrides: Sequence[str]) -> Study:
     return Study.objects.create(id=uuid7(), name="x")
 
 
@@ -89,7 +90,7 @@ def test_a_paused_schedule_neither_writes_nor_submits() -> None:
 
 
 def test_a_declaration_that_does_not_hold_any_more_is_written_down_as_refused() -> None:
-    def refusing(_schedule: Schedule) -> Study:
+    def refusing(_schedule: Schedule, _overrides: Sequence[str]) -> Study:
         Study.objects.create(id=uuid7(), name="half")
         raise refuse(field="study", seen="x", allowed="a study", remedy="Name another.")
 

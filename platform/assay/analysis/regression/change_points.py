@@ -41,11 +41,28 @@ def change_points(values: Sequence[float]) -> list[ChangePoint]:
     signal = np.asarray(values, dtype=np.float64) / max(scale, RELATIVE_FLOOR * level)
     ends = ruptures.Pelt(model="l2", min_size=SHORTEST, jump=1).fit(signal)
     found = ends.predict(pen=_PENALTY_PER_LOG_N * np.log(n))
-    edges = [0, *found]
+    edges = _merged(values, [0, *found])
     levels = [statistics.median(values[a:b]) for a, b in pairwise(edges)]
-    points = [
-        ChangePoint(at=at, before=before, after=after, change=(after - before) / abs(before))
-        for at, before, after in zip(found, levels, levels[1:], strict=False)
-        if before != 0
+    return [
+        ChangePoint(at=at, before=before, after=after, change=_change(before, after))
+        for at, before, after in zip(edges[1:], levels, levels[1:], strict=False)
     ]
-    return [point for point in points if abs(point.change) > LEAST_CHANGE]
+
+
+def _merged(values: Sequence[float], edges: list[int]) -> list[int]:
+    """Without the edges whose levels lie too near to each other, the smallest change first: what is left of
+    two stretches is one, with a level of its own.
+    """
+    while len(edges) > 2:
+        levels = [statistics.median(values[a:b]) for a, b in pairwise(edges)]
+        changes = [abs(_change(before, after)) for before, after in pairwise(levels)]
+        smallest = min(range(len(changes)), key=changes.__getitem__)
+        if changes[smallest] > LEAST_CHANGE:
+            break
+        edges = [edge for n, edge in enumerate(edges) if n != smallest + 1]
+    return edges
+
+
+def _change(before: float, after: float) -> float:
+    """Relative; 0 from a level of 0, of which nothing is a share."""
+    return (after - before) / abs(before) if before else 0.0

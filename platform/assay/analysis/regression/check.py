@@ -39,18 +39,18 @@ def check(
     since: Sequence[float],
     differences: Sequence[Difference] = (),
     fresh: Fresh | None = None,
+    lacking: str = f"fewer than {FEWEST_STARTS} fresh starts make no baseline",
 ) -> Check:
     """``since`` are the metric's values after the baseline, the newest start's last, where it has one.
 
     ``differences`` are those of the newest start from the baseline's identity; ``fresh`` what was started
-    because of a suspicion.
+    because of a suspicion; ``lacking`` why there is no baseline, where there is none.
     """
     refused = _without_numbers(watched, newest, differences)
     if refused is not None:
         return refused
     if baseline is None:
-        reason = f"fewer than {FEWEST_STARTS} fresh starts make no baseline"
-        return Check(watched=watched, answer=Answer.insufficient, reason=reason)
+        return Check(watched=watched, answer=Answer.insufficient, reason=lacking)
     suspect = suspicion(baseline, since)
     if suspect is None:
         return Check(watched=watched, answer=Answer.ok, reason="within the baseline's spread")

@@ -65,3 +65,12 @@ def test_a_step_below_three_percent_is_dropped() -> None:
 
 def test_too_short_a_series_is_not_looked_at() -> None:
     assert change_points([1.0] * 4 + [2.0] * 5) == []
+
+
+def test_small_steps_on_the_way_belong_to_the_level_before_the_one_that_counts() -> None:
+    # twenty at 100, twenty at 102 (2 %: dropped), twenty at 120: the level before is the median of forty, 101
+    values = [100.0] * 20 + [102.0] * 20 + [120.0] * 20
+
+    (found,) = change_points(values)
+
+    assert (found.at, found.before, found.after) == (40, 101.0, 120.0)
