@@ -5,15 +5,17 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 export PYTHONPATH := $(CURDIR)/platform:$(CURDIR)
+unexport PYTHONDONTWRITEBYTECODE # or every test process compiles two thousand files again
 # container images set it; each of the many short processes would compile the same modules anew
 unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
 SERVE ?= 1
 PYTEST := $(PY) -m pytest -q
+SHARED := -n $(WORKERS) --dist worksteal # neighbours stay together: they share what is made once
 SLOW_MARKS := engine or engine_env or fault or e2e or slow
 ENGINES_HOME ?= $(CURDIR)/var/engines-home
 
-.PHONY: help setup setup-dev browser nginx run up worker check lint types imports migrations fmt test calibrate \
+.PHONY: help setup setup-dev browser nginx run up worker check lint types imports migrations security audit fmt test calibrate \
 	test-unit test-postgres test-slow test-engines requirements messages docs soak bench screenshots clean
 
 help: ## List the verbs
@@ -66,26 +68,32 @@ lint: setup-dev ## Formatting and lint
 types: setup-dev ## mypy, strict
 	$(PY) -m mypy
 
+security: setup-dev ## bandit, medium severity and above
+	$(PY) -m bandit -q -r -ll platform runners experiments -c pyproject.toml
+
+audit: setup-dev ## pip-audit over the pinned versions (asks PyPI: needs a network, no part of `make test`)
+	$(PY) -m pip_audit --strict --disable-pip --no-deps -r constraints.txt
+
 imports: setup-dev ## Import contracts
 	.venv/bin/lint-imports --no-cache | tail -n 4
 
 migrations: setup-dev ## No model change without its migration
 	$(PY) manage.py makemigrations --check --dry-run
 
-check: lint types imports migrations ## Lint, types, contracts, migrations (a minute)
+check: lint types imports migrations security ## Lint, types, contracts, migrations, bandit (a minute)
 
 fmt: setup-dev ## Format and mend what can be mended
 	$(PY) -m ruff check -q --fix . ; $(PY) -m ruff format -q .
 
 test-unit: setup-dev ## Unit and integration tests on SQLite, in parallel (under three minutes)
-	$(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))"
+	$(PYTEST) $(SHARED) -m "not ($(SLOW_MARKS))"
 
 test-postgres: setup-dev ## The database tests again, on a real PostgreSQL (analysis and archive know no database)
-	ASSAY_TEST_DATABASE=postgresql $(PYTEST) -n $(WORKERS) -m "not ($(SLOW_MARKS))" tests/assay \
+	ASSAY_TEST_DATABASE=postgresql $(PYTEST) $(SHARED) -m "not ($(SLOW_MARKS))" tests/assay \
 		--ignore tests/assay/analysis --ignore tests/assay/archive
 
 test-slow: setup-dev browser nginx ## Real engine, faults and a real browser
-	$(PYTEST) -n $(WORKERS) -m "slow and not (engine or fault or e2e)"
+	$(PYTEST) $(SHARED) -m "slow and not (engine or fault or e2e)"
 	$(PYTEST) -n 1 -m "(engine or fault) and not e2e"
 	$(PYTEST) -n 1 -m e2e # apart: the browser driver keeps an event loop running in its process
 
@@ -106,9 +114,10 @@ messages: setup-dev ## Bring the strings of the run's pages and their translatio
 docs: requirements ## Write docs/metrics.md from the catalogue of metrics, and docs/requirements.md
 	$(PY) -m assay.analysis.metrics.catalogue_document > docs/metrics.md
 
-bench: setup-dev ## The load client beside the reference client; a decode step beside its forecast (ratios)
+bench: setup-dev ## The load client beside the reference client, a decode step beside its forecast, the queue at its longest (ratios)
 	$(PY) benchmarks/compare.py
 	$(PY) benchmarks/decode_forecast.py
+	$(PY) benchmarks/queue_drain.py
 
 calibrate: setup ## Micro-benchmark, scans on the real model, and a fit of its steps (ten minutes, on a quiet machine)
 	.venv/bin/assay migrate
@@ -121,7 +130,7 @@ calibrate: setup ## Micro-benchmark, scans on the real model, and a fit of its s
 		--holdout workload.ignore_eos=False
 
 soak: setup-dev ## The long runs of the property and fault tests
-	ASSAY_SOAK=1 $(PYTEST) -n $(WORKERS) -m "not (e2e or engine_env)"
+	ASSAY_SOAK=1 $(PYTEST) $(SHARED) -m "not (e2e or engine_env)"
 
 screenshots: setup-dev browser ## Draw docs/screenshots anew from a real run
 	$(PY) -m tests.e2e.screenshots

@@ -11,11 +11,14 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 import uuid
 from pathlib import Path
 from typing import Any
 
 SEARCH = "/ajax-api/2.0/mlflow/runs/search"  # what its pages call
+RUN = "/ajax-api/2.0/mlflow/runs/get"
+COMPARED = 4
 NEWEST = ["attributes.start_time DESC"]
 PAGE_ROWS = 25
 AS_JSON = {"Content-Type": "application/json"}
@@ -45,13 +48,27 @@ def beside(python: Path, home: Path, *, runs: int, requests: int) -> list[Any]:
         server = subprocess.Popen(command, env=quiet, cwd=folder, stdout=log, stderr=log)
     try:
         wait_for(port, "/health", server)
-        return [
+        found = [
             timed(name, asking(port, SEARCH, AS_JSON, body=_search(filter_string, order)), requests)
             for name, (filter_string, order) in _questions().items()
+        ]
+        each = [asking(port, f"{RUN}?run_id={run}", {}) for run in _newest(port)]
+        return [
+            *found,
+            timed("run overview", each[0], requests),
+            # its comparison asks for each run by itself; here one after the other
+            timed("compare", lambda: sum(ask() for ask in each), requests),
         ]
     finally:
         server.terminate()
         server.wait(30)
+
+
+def _newest(port: int) -> list[str]:
+    body = json.dumps({"experiment_ids": ["0"], "order_by": NEWEST, "max_results": COMPARED})
+    url = f"http://127.0.0.1:{port}{SEARCH}"
+    with urllib.request.urlopen(urllib.request.Request(url, body.encode(), AS_JSON)) as answer:
+        return [run["info"]["run_id"] for run in json.load(answer)["runs"]]
 
 
 def _questions() -> dict[str, tuple[str, list[str]]]:
@@ -79,9 +96,11 @@ def _search(filter_string: str, order: list[str]) -> str:
 
 def _numbers() -> dict[str, float]:
     """What the first run shows: every other one shows the same rules, here and there."""
+    from page_home import LARGE
+
     from assay.ledger.models import ShownMeasure
 
-    shown = ShownMeasure.objects.filter(run__study__name="large")
+    shown = ShownMeasure.objects.filter(run__study__name=LARGE, run__position=0)
     return {f"{s.rule} {s.statistic}".replace("/", "_"): s.value for s in shown}
 
 

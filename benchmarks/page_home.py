@@ -1,8 +1,8 @@
-"""A home with many runs for ``benchmarks/pages.py``: real services and models, one really captured run.
+"""A home with many runs for ``benchmarks/pages.py``: real services and models, a few really captured runs.
 
-The large run is captured from the exact mock, sealed, stored, interpreted and indexed by the platform's own
-code. The others are studies of the shipped example declaration; their readings repeat the large one's,
-each run at a scale of its own, copied inside the database.
+The captured runs (two large ones, four small ones) are driven against the exact mock, sealed, stored,
+interpreted and indexed by the platform's own code. The others are studies of the shipped example declaration;
+their readings repeat a large one's, each run at a scale of its own, copied inside the database.
 """
 
 import os
@@ -10,14 +10,24 @@ import random
 import sys
 import tempfile
 import uuid
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "platform"), str(HERE)]
 
+from capture import Shape, capture  # noqa: E402 - the checkout's own roots come first on the path
+
+if TYPE_CHECKING:
+    from assay.ledger.models import Run
+    from experiments.plan import RunSpec
+
 STUDY = "smollm2_torch"
+LARGE, SMALL = "large", "small"
+SMALL_ATTEMPTS = 200
 RUNS_A_STUDY = 4
 CHUNK = 500
 SEED = 20261130
@@ -31,9 +41,9 @@ GOING, QUEUED = 2, 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """Ids to ask for."""
+    """Ids to ask for. ``study`` is one of those that repeat a reading."""
 
-    large_run: str
+    large_runs: tuple[str, ...]
     small_runs: tuple[str, ...]
     study: str
 
@@ -49,33 +59,66 @@ def fill(home_folder: Path, *, runs: int, attempts: int, events: int) -> Filled:
 
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
-    from assay.ledger.models import Interpretation, Run
+    from assay.ledger.models import Run
 
-    if not Interpretation.objects.exists():
-        _large_run(attempts, events)
+    if not Run.objects.filter(study__name=LARGE).exists():
+        _captured(LARGE, Shape(requests=attempts, events=events, concurrency=64), (64, 32))
+    if not Run.objects.filter(study__name=SMALL).exists():
+        _captured(SMALL, Shape(requests=SMALL_ATTEMPTS, events=events, concurrency=1), (1, 2, 4, 8))
     missing = runs - Run.objects.count()
     if missing > 0:
         _many_runs(missing)
-    large = Run.objects.get(study__name="large")
-    small = Run.objects.filter(state="sealed").exclude(pk=large.pk).order_by("-created_at")[:8]
+    repeating = Run.objects.filter(state="sealed").exclude(study__name__in=(LARGE, SMALL))
     return Filled(
-        large_run=str(large.pk),
-        small_runs=tuple(str(run.pk) for run in small),
-        study=str(small[0].study_id),
+        large_runs=_of_study(LARGE),
+        small_runs=_of_study(SMALL),
+        study=str(repeating.order_by("-created_at")[0].study_id),
     )
 
 
-def _spec() -> tuple[dict, str]:  # type: ignore[type-arg]
+def _of_study(name: str) -> tuple[str, ...]:
+    from assay.ledger.models import Run
+
+    runs = Run.objects.filter(study__name=name).order_by("position")
+    return tuple(str(run.pk) for run in runs)
+
+
+def _specs(concurrencies: Sequence[int]) -> "list[RunSpec]":
     from experiments.compose import compose
     from experiments.plan import plan
 
-    [spec] = plan([compose([f"study={STUDY}"])])[:1]
-    return dict(spec.document), spec.digest
+    def composed(concurrency: int) -> "RunSpec":
+        [spec] = plan([compose([f"study={STUDY}", f"load.concurrency={concurrency}"])])[:1]
+        return spec
+
+    return [composed(concurrency) for concurrency in concurrencies]
 
 
-def _large_run(attempts: int, events: int) -> None:
-    """Captured, sealed, interpreted and indexed as any run is."""
-    from capture import Shape, capture
+def _captured(name: str, shape: Shape, concurrencies: Sequence[int]) -> None:
+    """A study with one run a concurrency, each captured as any run is."""
+    from assay.ledger.services import Declaration, PlannedRun, create_study
+
+    planned = [
+        PlannedRun(
+            spec=dict(spec.document),
+            spec_digest=spec.digest,
+            position=position,
+            repetition=0,
+            variables={"load.concurrency": concurrency},
+        )
+        for position, (concurrency, spec) in enumerate(
+            zip(concurrencies, _specs(concurrencies), strict=True)
+        )
+    ]
+    title = f"{shape.requests} attempts a run"
+    study = create_study(Declaration(name=name, title=title, owner="bench"), planned)
+    runs = study.runs.order_by("position")
+    for run, concurrency in zip(runs, concurrencies, strict=True):
+        _capture(run, replace(shape, concurrency=concurrency))
+
+
+def _capture(run: "Run", shape: Shape) -> None:
+    """Captured, sealed, interpreted and indexed."""
     from django.conf import settings
 
     from assay.archive import store
@@ -84,16 +127,10 @@ def _large_run(attempts: int, events: int) -> None:
     from assay.ledger.ids import uuid7
     from assay.ledger.indexing import index_interpretation
     from assay.ledger.models import Bundle, Run
-    from assay.ledger.services import Declaration, PlannedRun, create_study
 
     home = Home(settings.HOME)
-    spec, digest = _spec()
-    planned = PlannedRun(spec=spec, spec_digest=digest, position=0, repetition=0)
-    declaration = Declaration(name="large", title=f"{attempts} attempts", owner="bench")
-    run = create_study(declaration, [planned]).runs.get()
     began = datetime.now(UTC)
     with tempfile.TemporaryDirectory(prefix="pages-", dir=home.root) as scratch:
-        shape = Shape(requests=attempts, events=events, concurrency=64)
         captured = capture(Path(scratch) / "run", shape)
         print(f"captured {captured.events:,} events in {captured.load_s:.1f} s", flush=True)
         stored = store.put(home, captured.bundle)
@@ -109,7 +146,7 @@ def _large_run(attempts: int, events: int) -> None:
         run=run,
         execution_id=execution,
         state="sealed",
-        spec_digest=digest,
+        spec_digest=run.spec_digest,
         bytes=stored.bytes,
         files=stored.files,
         level="E1",
@@ -131,14 +168,14 @@ def _many_runs(count: int) -> None:
     from assay.ledger.models import Bundle, Interpretation, Run, Study
 
     rng = random.Random(SEED + count)
-    template = Interpretation.objects.order_by("pk").first()
-    assert template is not None
+    template = Interpretation.objects.get(bundle__run__study__name=LARGE, bundle__run__position=0)
     runs = _runs(count, rng)
     Study.objects.bulk_create(dict.fromkeys(run.study for run in runs), batch_size=CHUNK)
     Run.objects.bulk_create(runs, batch_size=CHUNK)
     # The model stamps a run with now; these were submitted a minute before they began.
-    begun = Run.objects.filter(started_at__isnull=False).exclude(study__name="large")
+    begun = Run.objects.filter(started_at__isnull=False).exclude(study__name__in=(LARGE, SMALL))
     begun.update(created_at=F("started_at") - timedelta(minutes=1))
+    held = Interpretation.objects.latest("pk").pk
     bundles = [_bundle(run, rng) for run in runs if run.ended_at is not None]
     Bundle.objects.bulk_create(bundles, batch_size=CHUNK)
     version, digest = template.definition_version, template.digest
@@ -146,7 +183,7 @@ def _many_runs(count: int) -> None:
         [Interpretation(bundle=b, definition_version=version, digest=digest) for b in bundles],
         batch_size=CHUNK,
     )
-    _copy_readings(template.pk)
+    _copy_readings(template.pk, after=held)
     print(f"made {count:,} runs, {len(bundles):,} of them with a reading", flush=True)
 
 
@@ -155,7 +192,7 @@ def _runs(count: int, rng: random.Random):  # type: ignore[no-untyped-def]
     from assay.ledger.ids import uuid7
     from assay.ledger.models import Run, Study
 
-    spec, digest = _spec()
+    [spec] = _specs([1])
     now = datetime.now(UTC)
     runs: list[Run] = []
     for number in range(count):
@@ -174,8 +211,8 @@ def _runs(count: int, rng: random.Random):  # type: ignore[no-untyped-def]
             id=uuid7(),
             study=study,
             position=number % RUNS_A_STUDY,
-            spec=spec,
-            spec_digest=digest,
+            spec=dict(spec.document),
+            spec_digest=spec.digest,
             variables={"load.concurrency": 2 ** (number % RUNS_A_STUDY)},
             artifact_name=model,
             engine_key=engine,
@@ -240,7 +277,8 @@ _COPIED = {
 }
 
 
-def _copy_readings(template: int) -> None:
+def _copy_readings(template: int, *, after: int) -> None:
+    """What the template says, for every reading behind ``after``."""
     from django.db import connection
 
     quote = connection.ops.quote_name
@@ -257,15 +295,13 @@ def _copy_readings(template: int) -> None:
             cursor.execute(
                 f"INSERT INTO {table} (interpretation_id, {into}) "
                 f"SELECT i.id, {of} FROM ledger_interpretation i CROSS JOIN {table} t "
-                f"WHERE t.interpretation_id = %s AND i.id > %s "
-                f"AND NOT EXISTS (SELECT 1 FROM {table} x WHERE x.interpretation_id = i.id)",
-                [template, template],
+                "WHERE t.interpretation_id = %s AND i.id > %s",
+                [template, after],
             )
         cursor.execute(
             "INSERT INTO ledger_shownmeasure (run_id, interpretation_id, rule, statistic, value) "
             f"SELECT b.run_id, i.id, t.rule, t.statistic, t.value * {scale} "
             "FROM ledger_interpretation i JOIN ledger_bundle b ON b.digest = i.bundle_id "
-            "CROSS JOIN ledger_shownmeasure t WHERE t.interpretation_id = %s AND i.id > %s "
-            "AND NOT EXISTS (SELECT 1 FROM ledger_shownmeasure x WHERE x.run_id = b.run_id)",
-            [template, template],
+            "CROSS JOIN ledger_shownmeasure t WHERE t.interpretation_id = %s AND i.id > %s",
+            [template, after],
         )

@@ -5,18 +5,20 @@
 gunicorn serves the pages as ``assay up`` has it; each is asked for over one kept connection by a signed-in
 reader. The time is from the request to the last byte, so it holds a little more than the server's own.
 ``--mlflow-python`` names the interpreter of an environment with mlflow: its server gets as many runs, each
-with as many numbers. Everything runs on this machine.
+with as many numbers, and is asked what its own pages ask it; it has no ledgers. Everything runs on this
+machine.
 """
 
 import argparse
 import http.client
 import os
+import secrets
 import socket
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +44,10 @@ class Timed:
 
 
 def addresses(filled: Filled) -> dict[str, str]:
-    run, several = filled.large_run, "&".join(f"run={r}" for r in filled.small_runs[:4])
+    run = filled.large_runs[0]
+
+    def comparing(runs: Sequence[str]) -> str:
+        return "/compare?" + "&".join(f"run={r}" for r in runs)
 
     def search(text: str) -> str:
         return f"/runs?q={quote(text)}"
@@ -66,7 +71,11 @@ def addresses(filled: Filled) -> dict[str, str]:
         "run ledgers, page 2000": f"/runs/{run}/ledgers?page=2000",
         "run timeline": f"/runs/{run}/timeline",
         "run latency": f"/runs/{run}/latency",
-        "compare": f"/compare?{several}",
+        "run ledgers, one state": f"/runs/{run}/ledgers?client=completed&sort=-server",
+        "run ledgers, at an instant": f"/runs/{run}/ledgers?at=2",
+        "compare": comparing(filled.small_runs),
+        "compare two large": comparing(filled.large_runs),
+        "compare, every field": comparing(filled.large_runs) + "&fields=all&metrics=all",
     }
 
 
@@ -81,9 +90,10 @@ def main() -> None:
     asked = parser.parse_args()
     home: Path = asked.home.resolve()
     home.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("ASSAY_SECRET_KEY", secrets.token_urlsafe(50))  # of the server as well
     filled = fill(home, runs=asked.runs, attempts=asked.attempts, events=asked.events)
     with _served(home) as port:
-        headers = {"Cookie": f"sessionid={_session()}"}
+        headers = {"Cookie": f"sessionid={signed_in()}"}
         pages = [
             timed(name, asking(port, path, headers), asked.requests)
             for name, path in addresses(filled).items()
@@ -144,7 +154,7 @@ def asking(
     return ask
 
 
-def _session() -> str:
+def signed_in() -> str:
     """A session of whoever sits at this machine, as a sign-in makes one."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore

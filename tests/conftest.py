@@ -1,7 +1,5 @@
 """Fixtures of every test: state in a temporary home, no network but loopback, real servers on demand."""
 
-import itertools
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +7,7 @@ import pytest
 import pytest_socket
 
 from assay.archive.paths import Home
-from tests import guards, servers
+from tests import economy, guards, selection, servers, traceability
 from tests.stacks import Stack
 
 
@@ -19,6 +17,17 @@ def pytest_runtest_setup() -> None:
 
 def pytest_configure() -> None:
     guards.let_tests_flush()
+    economy.bound_examples()
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks and keywords leave some out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    traceability.remember(config, items)
+    selection.only_database_tests(config, items)
+
+
+def pytest_collection_finish() -> None:
+    economy.forget_what_stays()
 
 
 def pytest_unconfigure() -> None:
@@ -48,18 +57,10 @@ def redis_url() -> str:
 
 
 @pytest.fixture
-def fresh_postgres_url(postgres_url: str) -> Iterator[str]:
+def fresh_postgres_url() -> Iterator[str]:
     """A database of its own for processes that a test starts."""
-    import uuid
-
-    import psycopg
-
-    name = f"t{uuid.uuid4().hex}"
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield postgres_url.replace("/postgres?", f"/{name}?")
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with servers.postgres_database() as url:
+        yield url
 
 
 @pytest.fixture(
@@ -83,18 +84,7 @@ def stack(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stack]:
     made.stop()
 
 
-_redis_numbers = itertools.count(1)
-
-
 @pytest.fixture
-def fresh_redis_url(redis_url: str) -> str:
+def fresh_redis_url() -> str:
     """An empty numbered database of the shared server."""
-    import redis
-
-    # xdist workers share the server: each takes its own few of the sixteen databases
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    url = redis_url.removesuffix("/0") + f"/{(worker * 4 + next(_redis_numbers) % 4) % 16}"
-    client = redis.Redis.from_url(url)
-    client.flushdb()
-    client.close()
-    return url
+    return servers.redis_database()

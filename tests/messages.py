@@ -20,10 +20,11 @@ PAGES = ROOT / "platform" / "assay" / "pages"
 # The run's own pages, the frame around them, and what they share with the artifact's page.
 SHOWN = (
     *("base.html", "pages/run/*.html", "pages/_measure.html", "pages/_grade.html"),
-    *("pages/_table_foot.html", "pages/artifact/_table.html"),
+    *("pages/_table_foot.html", "pages/artifact/_table.html", "pages/report/*.html"),
 )
 MODULES = (
     *("words.py", "hostile.py", "templatetags/assay.py", "views/run_tables.py"),
+    *("views/reports.py", "reports/chapters.py"),
     *(
         f"contexts/{name}.py"
         for name in (
@@ -32,7 +33,6 @@ MODULES = (
                 "latency",
                 "overview",
                 "progress",
-                "queueing",
                 "quote",
                 "raw_reads",
                 "reach",
@@ -43,6 +43,7 @@ MODULES = (
         )
     ),
 )
+WAITING = ROOT / "platform" / "assay" / "execution" / "waiting.py"  # why a queued run waits
 _CALLS = {"_", "gettext", "gettext_lazy", "ngettext"}
 _IN_TEMPLATE = re.compile(r"(?<!\w)(ngettext|gettext|_)\((?=u?['\"])")
 
@@ -79,8 +80,8 @@ def _whole_call(text: str, start: int) -> str:
 
 def said_in_modules() -> set[Message]:
     found: set[Message] = set()
-    for name in MODULES:
-        found |= set(_messages(ast.parse((PAGES / name).read_text(encoding="utf-8"))))
+    for path in (*(PAGES / name for name in MODULES), WAITING):
+        found |= set(_messages(ast.parse(path.read_text(encoding="utf-8"))))
     return found
 
 

@@ -5,6 +5,7 @@ them at its end. Nothing starts unless a test asks.
 """
 
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -14,7 +15,8 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -39,15 +41,47 @@ def postgres_url() -> str:
     return _shared("postgres", _start_postgres)["url"]
 
 
+@contextmanager
+def postgres_database() -> Iterator[str]:
+    """The URL of an empty database, dropped afterwards."""
+    import psycopg
+
+    name, maintenance = f"t{uuid.uuid4().hex}", postgres_url()
+    with psycopg.connect(maintenance, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    try:
+        yield maintenance.replace("/postgres?", f"/{name}?")
+    finally:
+        with psycopg.connect(maintenance, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 def redis_url() -> str:
     return _shared("redis", _start_redis)["url"]
+
+
+_redis_numbers = itertools.count(1)
+
+
+def redis_database() -> str:
+    """The URL of an empty numbered database of the shared server."""
+    import redis
+
+    # xdist workers share the server: each takes its own few of the sixteen databases
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    number = (worker * 4 + next(_redis_numbers) % 4) % 16
+    url = redis_url().removesuffix("/0") + f"/{number}"
+    client = redis.Redis.from_url(url)
+    client.flushdb()
+    client.close()
+    return url
 
 
 def stop_all() -> None:
     """End what this run started and remove its folder.
 
-    Only the process that named the run may: a pytest that a test starts inherits the name, and ended the servers
-    under the tests that still used them.
+    Only the process that named the run may: a pytest that a test starts inherits the name, and ended the
+    servers under the tests that still used them.
     """
     if os.getpid() not in _owner:
         return

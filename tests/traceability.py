@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent / "data" / "golden" / "requirements.md"
+TESTS = Path(__file__).parent
+SOURCE = TESTS / "data" / "golden" / "requirements.md"
 LINE = re.compile(r"^\d+\. REQ-(\d+\.\d+) \[(\w+); ([^\]]*)\] (.*)$")
 MUST_TRY = {"REFUSE", "FORBID"}
+HELD_BY_ALL = pytest.StashKey[dict[str, dict[str, bool]]]()
 KINDS = ("REC", "DIST", "CALC", "FORBID", "REFUSE", "LABEL", "VERIFY")
 
 
@@ -45,6 +47,13 @@ def tests_by_requirement(items: list[pytest.Item]) -> dict[str, dict[str, bool]]
             for id_ in marker.args:
                 held[id_][name] = held[id_].get(name, False) or tries
     return held
+
+
+def remember(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep what all tests together hold, where this run has collected all of them."""
+    everywhere = [config.rootpath / arg for arg in config.args] == [TESTS]
+    if everywhere and not config.getoption("ignore") and not config.getoption("ignore_glob"):
+        config.stash[HELD_BY_ALL] = tests_by_requirement(items)
 
 
 def is_held(requirement: Requirement, tests: dict[str, bool]) -> bool:
@@ -98,9 +107,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     target = config.getoption("--requirements-report")
+    written = document(tests_by_requirement(items))
+    if target:
+        Path(target).write_text(written, encoding="utf-8")
+
+
+def document(held: dict[str, dict[str, bool]]) -> str:
+    """The report, where every requirement that a test names is one."""
     requirements = read_requirements()
-    held = tests_by_requirement(items)
     if unknown := sorted(set(held) - set(requirements)):
         raise pytest.UsageError(f"req marker names no requirement: {', '.join(unknown)}")
-    if target:
-        Path(target).write_text(report(requirements, held), encoding="utf-8")
+    return report(requirements, held)

@@ -2,11 +2,16 @@
 
 ASSAY_HOME          where state lives (default: ``var/`` of the checkout)
 ASSAY_DATABASE_URL  postgresql://user@host:port/name; unset means SQLite below ASSAY_HOME
+ASSAY_DATABASE_PASSWORD  its password, where the URL holds none
 ASSAY_REDIS_URL     redis://host:port/0; unset means a filesystem broker below ASSAY_HOME
 ASSAY_HOSTS         comma-separated host names; unset means loopback only, signed in by a printed link
 ASSAY_SECRET_KEY    required when ASSAY_HOSTS is set
 ASSAY_PLAIN_HTTP    1: served without TLS on a trusted network; cookies are then not marked secure
 ASSAY_BEHIND_PROXY  1: a proxy of yours terminates TLS and sets X-Forwarded-Proto
+ASSAY_ARCHIVE       where sealed bundles are brought: s3://bucket/prefix or a folder; unset: they stay here
+ASSAY_LOG_FORMAT    json: one JSON object a line (default: text for people)
+ASSAY_LOG_LEVEL     DEBUG, INFO, WARNING or ERROR (default WARNING)
+ASSAY_METRICS_TOKEN  lets Prometheus read /metrics and /readyz beyond loopback, as a bearer token
 ASSAY_LEASE_S       how long a run survives without a sign of life of its worker (default 30)
 ASSAY_HEARTBEAT_S   how often a worker gives one (default 5)
 ASSAY_POLL_S        how often the scheduler looks for runs whose nudge was lost (default 5)
@@ -21,6 +26,9 @@ ASSAY_WEBHOOK_NETWORKS  comma-separated private networks that those hosts may li
 ASSAY_WEBHOOK_SECRET    signs every webhook (HMAC-SHA256); unset: none is sent
 ASSAY_STUDIES       folder of your own group files (default: studies below ASSAY_HOME, if it is there)
 ASSAY_SECRET_NAMES  comma-separated names of variables whose values are replaced in everything recorded
+
+A password, key or secret may lie in a file instead: ASSAY_SECRET_KEY_FILE names it, and so for
+ASSAY_DATABASE_PASSWORD, ASSAY_WEBHOOK_SECRET and ASSAY_METRICS_TOKEN.
 """
 
 import os
@@ -32,6 +40,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from assay.archive.paths import CHECKOUT as ROOT
 from assay.archive.paths import PYTHON_PATH, home_from_environment
+from assay.operations.logs import configuration
 from experiments.checks.policy import Policy
 
 HOME = home_from_environment().root
@@ -41,8 +50,15 @@ REDIS_URL = os.environ.get("ASSAY_REDIS_URL") or None
 PLAIN_HTTP = EMBEDDED or os.environ.get("ASSAY_PLAIN_HTTP") == "1"
 
 
+def _secret(name: str) -> str:
+    """The variable, or what the file holds that ``NAME_FILE`` names: so a container is given its secrets."""
+    if (value := os.environ.get(name)) or not (file := os.environ.get(f"{name}_FILE")):
+        return value or ""
+    return Path(file).read_text(encoding="utf-8").strip()
+
+
 def _secret_key() -> str:
-    if value := os.environ.get("ASSAY_SECRET_KEY"):
+    if value := _secret("ASSAY_SECRET_KEY"):
         return value
     if not EMBEDDED:
         raise RuntimeError("ASSAY_SECRET_KEY is not set; it is required when ASSAY_HOSTS is set")
@@ -65,7 +81,7 @@ def _database() -> dict[str, Any]:
             "ENGINE": "django.db.backends.postgresql",
             "NAME": parts.path.lstrip("/"),
             "USER": unquote(parts.username or ""),
-            "PASSWORD": unquote(parts.password or ""),
+            "PASSWORD": unquote(parts.password or "") or _secret("ASSAY_DATABASE_PASSWORD"),
             # ?host=/folder names a Unix socket, as libpq has it
             "HOST": parts.hostname or parse_qs(parts.query).get("host", [""])[0],
             "PORT": str(parts.port or ""),
@@ -100,6 +116,7 @@ MODEL_APPS = (
     "regressions",
     "review",
     "execution",
+    "operations",
 )
 INSTALLED_APPS = [
     *(f"assay.{app}" for app in MODEL_APPS),
@@ -114,6 +131,7 @@ INSTALLED_APPS = [
 MIGRATION_MODULES = {app: f"migrations.{app}" for app in MODEL_APPS}
 
 MIDDLEWARE = [
+    "assay.operations.metrics.time_requests",
     "django.middleware.security.SecurityMiddleware",
     "assay.pages.middleware.content_security_policy",
     "assay.api.middleware.speak_json",
@@ -179,7 +197,7 @@ SECURE_HSTS_SECONDS = 0 if PLAIN_HTTP else 30 * 24 * 3600
 if os.environ.get("ASSAY_BEHIND_PROXY") == "1":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = not PLAIN_HTTP
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked by the proxy itself
+    SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # asked by the proxy itself
 
 LEASE_S = float(os.environ.get("ASSAY_LEASE_S", "30"))
 HEARTBEAT_S = float(os.environ.get("ASSAY_HEARTBEAT_S", "5"))
@@ -204,7 +222,7 @@ EMAIL_USE_TLS, EMAIL_USE_SSL = "tls=1" in _MAIL.query, "ssl=1" in _MAIL.query
 DEFAULT_FROM_EMAIL = os.environ.get("ASSAY_EMAIL_FROM", "assay@localhost")
 WEBHOOK_HOSTS = _listed("ASSAY_WEBHOOK_HOSTS")
 WEBHOOK_NETWORKS = _listed("ASSAY_WEBHOOK_NETWORKS")
-WEBHOOK_SECRET = os.environ.get("ASSAY_WEBHOOK_SECRET", "")
+WEBHOOK_SECRET = _secret("ASSAY_WEBHOOK_SECRET")
 STUDIES = os.environ.get("ASSAY_STUDIES") or None
 _POLICY = Policy.from_environment(os.environ)
 # The last one holds what was made here: assay artifact make.
@@ -212,3 +230,8 @@ ARTIFACT_ROOTS = [*map(Path, _POLICY.artifact_roots), HOME / "artifacts"]
 ENDPOINT_HOSTS = list(_POLICY.url_hosts)
 SECRET_NAMES = [n for n in os.environ.get("ASSAY_SECRET_NAMES", "").split(",") if n]
 SECRET_NAMES += ["ASSAY_WEBHOOK_SECRET"] if WEBHOOK_SECRET else []
+# What this process knows for its own use, and an engine's log or environment must never show.
+_OWN_SECRETS = ("ASSAY_METRICS_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+SECRET_NAMES += [name for name in _OWN_SECRETS if os.environ.get(name)]
+LOGGING = configuration()
+METRICS_TOKEN = _secret("ASSAY_METRICS_TOKEN")

@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 
 from assay.pages.views.language import language
+from assay.pages.views.operations import metrics, readyz
 from assay.pages.views.signin import SignIn, by_link
 
 
@@ -14,6 +15,8 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("login/", SignIn.as_view(), name="login"),
     path("login/link/<str:secret>", by_link, name="login-link"),
     path("language/<slug:code>", language, name="language"),

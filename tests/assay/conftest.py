@@ -10,6 +10,8 @@ from pytest_django import Settings
 
 from assay.archive.paths import Home
 from assay.execution.machine import Worker, this_worker
+from assay.execution.offers import Offer
+from tests.assay.specs import kept, offered
 
 HERE = Path(__file__).parent / "execution"
 
@@ -39,3 +41,9 @@ def worker() -> Worker:
 def dead_worker(worker: Worker) -> Worker:
     """A worker of this machine whose process id was never one."""
     return Worker(host=worker.host, boot=worker.boot, pid=2**30, started="1")
+
+
+@pytest.fixture
+def offer(db: None) -> Offer:
+    """What a machine with one processor and the engine of the ready declarations offers."""
+    return kept(offered())

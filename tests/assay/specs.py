@@ -1,7 +1,10 @@
 """Ready declarations for the platform's tests."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from assay.execution import registration
+from assay.execution.offers import Offer, OfferedDevice, OfferedEngine
 from assay.ledger.models import Study
 from assay.ledger.services import Declaration, PlannedRun, create_study
 
@@ -28,3 +31,35 @@ def queued_study(
         [planned(n, kind=kind) for n in range(runs)],
         reserved_by=reserved_by,
     )
+
+
+def offered(
+    machine: str = "boot",
+    *,
+    queues: Sequence[str] = ("cpu",),
+    accelerators: Sequence[str] = (),
+    engines: Sequence[OfferedEngine] = (
+        OfferedEngine(key="torch", version="1", environment="platform"),
+    ),
+    memory_bytes: int = 2**34,
+) -> Offer:
+    """A machine with its processors and these accelerators."""
+    processors = OfferedDevice(id=f"{machine}/cpu", kind="cpu", index=0, name="a processor")
+    others = [
+        OfferedDevice(id=f"{machine}/cuda{n}", kind="cuda", index=n, name=name)
+        for n, name in enumerate(accelerators)
+    ]
+    return Offer(
+        machine=machine,
+        host=f"host-{machine}",
+        queues=tuple(queues),
+        memory_bytes=memory_bytes,
+        devices=(processors, *others),
+        engines=tuple(engines),
+    )
+
+
+def kept(offer: Offer) -> Offer:
+    """The same, its devices known to the database."""
+    registration.keep_devices(offer)
+    return offer

@@ -1,22 +1,49 @@
-"""Fixtures of browser tests: one dashboard and one Chromium a session, a fresh profile a test."""
+"""Fixtures of browser tests: a dashboard a database and one Chromium a session, a fresh profile a test."""
 
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.e2e import databases, team, visits
 from tests.e2e import site as sites
 from tests.e2e.site import Site, Watched
 
 Open = Callable[..., Watched]
+Visit = Callable[[str], dict[visits.Screen, visits.Seen]]
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def embedded_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The made-up laboratory on SQLite, for whoever sits at this machine."""
     home = tmp_path_factory.mktemp("home")
     with sites.serving(home, sites.made_up(home)) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def team_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The same on PostgreSQL, for somebody who signed in by password."""
+    home = tmp_path_factory.mktemp("team")
+    with team.services() as variables:
+        ids = sites.made_up(home, variables)
+        signed_in = team.by_password
+        with sites.serving(home, ids, variables=variables, signed_in=signed_in) as running:
+            [(server, runs)] = databases.rows(
+                running,
+                "SELECT current_setting('server_version_num')::int, count(*) FROM ledger_run",
+            )
+            assert (server >= 160_000, runs) == (True, 9)  # three of a sweep, six other states
+            yield running
+
+
+@pytest.fixture(scope="session")
+def site(request: pytest.FixtureRequest) -> Site:
+    """The laboratory on SQLite; a test marked ``ON_BOTH`` sees it on either database."""
+    found: Site = request.getfixturevalue(f"{getattr(request, 'param', 'embedded')}_site")
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +52,12 @@ def browser() -> Iterator[Browser]:
         found = sites.chromium(playwright)
         yield found
         found.close()
+
+
+@pytest.fixture(scope="session")
+def visited(browser: Browser, embedded_site: Site) -> Visit:
+    """What was seen at an address of the laboratory on SQLite; each is visited once."""
+    return cache(partial(visits.visit, browser, embedded_site))
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 
@@ -31,20 +32,26 @@ ARGUMENTS = [
 START_S = 60
 
 
-def environment(home: Path) -> dict[str, str]:
+EMBEDDED: Mapping[str, str] = {}  # the variables of an installation that needs none
+
+
+def environment(home: Path, variables: Mapping[str, str] = EMBEDDED) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY_", "DJANGO_"))}
     path = os.pathsep.join([str(CHECKOUT / "platform"), str(CHECKOUT)])
-    return {**kept, "ASSAY_HOME": str(home), "PYTHONPATH": path}
+    return {**kept, "ASSAY_HOME": str(home), "PYTHONPATH": path, **variables}
 
 
-def python(home: Path, *arguments: str) -> str:
-    """The output of a Python process that works in ``home``."""
+def python(
+    home: Path, *arguments: str, variables: Mapping[str, str] = EMBEDDED, typed: str = ""
+) -> str:
+    """The output of a Python process that works in ``home``; it reads what is ``typed``."""
     done = subprocess.run(
         [sys.executable, *arguments],
-        env=environment(home),
+        env=environment(home, variables),
         cwd=CHECKOUT,
         check=True,
         capture_output=True,
+        input=typed,
         text=True,
     )
     return done.stdout
@@ -57,18 +64,35 @@ class Site:
     home: Path
     url: str
     ids: dict[str, str] = field(default_factory=dict)
-    session: str = ""  # the cookie of whoever sits at this machine
+    session: str = ""  # the cookie of whoever sits at this machine, or of a team's administrator
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def python(self, *arguments: str, typed: str = "") -> str:
+        return python(self.home, *arguments, variables=self.variables, typed=typed)
 
     def demo(self, *arguments: str) -> str:
-        return python(self.home, "-m", "tests.assay.pages.demo", *arguments)
+        return self.python("-m", "tests.assay.pages.demo", *arguments)
+
+    def assay(self, *arguments: str, typed: str = "") -> str:
+        return self.python("-m", "assay.cli.main", *arguments, typed=typed)
+
+
+def by_printed_link(site: Site) -> str:
+    """The session of whoever opens what ``assay signin`` prints: a link that works once."""
+    port = str(urlsplit(site.url).port)
+    return session_after(site.assay("signin", "--port", port).split()[-1])
 
 
 @contextmanager
-def serving(home: Path, ids: dict[str, str] | None = None) -> Iterator[Site]:
-    """gunicorn over the database in ``home``, as ``assay web`` has it; stopped at the end."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def serving(
+    home: Path,
+    ids: dict[str, str] | None = None,
+    *,
+    variables: Mapping[str, str] = EMBEDDED,
+    signed_in: Callable[[Site], str] = by_printed_link,
+) -> Iterator[Site]:
+    """gunicorn over the database of ``home``, as ``assay web`` has it; stopped at the end."""
+    port = free_port()
     command = [
         sys.executable, "-m", "gunicorn", "assay.wsgi:application",
         "--bind", f"127.0.0.1:{port}", "--workers", "1", "--threads", "4", "--no-control-socket",
@@ -76,33 +100,35 @@ def serving(home: Path, ids: dict[str, str] | None = None) -> Iterator[Site]:
     log = home / "gunicorn.log"
     with log.open("wb") as stream:
         server = subprocess.Popen(
-            command, env=environment(home), cwd=CHECKOUT, stdout=stream, stderr=stream
+            command, env=environment(home, variables), cwd=CHECKOUT, stdout=stream, stderr=stream
         )
     try:
-        _await(f"http://127.0.0.1:{port}/healthz", server, log)
-        url = f"http://127.0.0.1:{port}"
-        yield Site(home=home, url=url, ids=ids or {}, session=_signed_in(printed_link(home, port)))
+        answers(f"http://127.0.0.1:{port}", server, log)
+        site = Site(home=home, url=f"http://127.0.0.1:{port}", ids=ids or {}, variables=variables)
+        yield replace(site, session=signed_in(site))
     finally:
         server.terminate()
         server.wait(20)
 
 
-def printed_link(home: Path, port: int) -> str:
-    """What ``assay signin`` prints: a link that works once."""
-    said = python(home, "-m", "assay.cli.main", "signin", "--port", str(port))
-    return said.split()[-1]
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
-def _signed_in(link: str) -> str:
+def session_after(link: str) -> str:
+    """The cookie of the session that opening ``link`` begins."""
     jar = CookieJar()
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
     opener.open(link, timeout=20).close()
     return next(str(c.value) for c in jar if c.name == "sessionid")
 
 
-def made_up(home: Path) -> dict[str, str]:
-    """Fill ``home`` with the made-up laboratory; returns its ids."""
-    found: dict[str, str] = json.loads(python(home, "-m", "tests.assay.pages.demo", "make"))
+def made_up(home: Path, variables: Mapping[str, str] = EMBEDDED) -> dict[str, str]:
+    """Fill the installation of ``home`` with the made-up laboratory; returns its ids."""
+    command = ("-m", "tests.assay.pages.demo", "make")
+    found: dict[str, str] = json.loads(python(home, *command, variables=variables))
     return found
 
 
@@ -137,7 +163,9 @@ class Watched:
 
 
 def watch(context: BrowserContext, site: Site) -> Watched:
-    context.add_cookies([{"name": "sessionid", "value": site.session, "url": site.url}])
+    """A new page of ``context`` under observation, signed in where the site has a session."""
+    if site.session:
+        context.add_cookies([{"name": "sessionid", "value": site.session, "url": site.url}])
     page = context.new_page()
     watched = Watched(page=page, site=site)
 
@@ -155,13 +183,14 @@ def watch(context: BrowserContext, site: Site) -> Watched:
     return watched
 
 
-def _await(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+def answers(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until the dashboard at ``url`` answers; a server that ended is an error with its log."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         if server.poll() is not None:
             break
         try:
-            with urllib.request.urlopen(url, timeout=2) as answer:
+            with urllib.request.urlopen(f"{url}/healthz", timeout=2) as answer:
                 if answer.status == 200:
                     return
         except OSError:

@@ -6,9 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Open
+from tests.e2e.databases import ON_BOTH
 from tests.e2e.site import Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, ON_BOTH]
 
 
 def test_two_runs_are_compared_one_left_out_and_one_added(browse: Open, site: Site) -> None:

@@ -6,11 +6,13 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Open
+from tests.e2e.databases import ON_BOTH
 from tests.e2e.site import Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
+@ON_BOTH
 def test_runs_are_filtered_without_loading_the_page_anew(browse: Open, site: Site) -> None:
     window = browse()
     page = window.open("/runs")
@@ -27,6 +29,7 @@ def test_runs_are_filtered_without_loading_the_page_anew(browse: Open, site: Sit
     expect(page.locator("#runs tbody tr")).to_have_count(before)
 
 
+@ON_BOTH
 def test_typing_filters_by_text(browse: Open, site: Site) -> None:
     page = browse().open("/runs")
 
@@ -47,6 +50,7 @@ def test_a_word_that_is_not_understood_is_named_while_the_rest_filters(
     expect(page.locator("select[data-term=state]")).to_have_value("sealed")
 
 
+@ON_BOTH
 def test_a_search_with_its_numbers_is_kept_and_opened_again(browse: Open, site: Site) -> None:
     page = browse().open("/runs")
     page.fill("#q", "tag:smoke")
@@ -67,6 +71,7 @@ def test_a_search_with_its_numbers_is_kept_and_opened_again(browse: Open, site: 
     expect(page.get_by_text("No view yet")).to_be_visible()
 
 
+@ON_BOTH
 def test_runs_that_were_chosen_stay_chosen_and_are_compared(browse: Open, site: Site) -> None:
     page = browse().open("/runs")
     compare = page.get_by_role("button", name="Compare")
@@ -82,6 +87,7 @@ def test_runs_that_were_chosen_stay_chosen_and_are_compared(browse: Open, site: 
     page.wait_for_url(re.compile(r"/compare\?run=[0-9a-f-]+&run=[0-9a-f-]+$"))
 
 
+@ON_BOTH
 def test_the_first_page_follows_what_goes(browse: Open, site: Site) -> None:
     page = browse().open("/")
 
@@ -129,6 +135,7 @@ def test_a_trace_chip_opens_the_rows(browse: Open, site: Site) -> None:
     expect(page.locator("#quote-attention_gemm_backend tbody tr")).to_have_count(2)
 
 
+@ON_BOTH
 def test_ledgers_are_narrowed_to_what_disagrees(browse: Open, site: Site) -> None:
     page = browse().open(f"/runs/{site.ids['run']}/ledgers")
 
@@ -186,6 +193,7 @@ def test_dragging_over_the_timeline_asks_for_detail(browse: Open, site: Site) ->
     expect(labels).not_to_have_count(28)
 
 
+@ON_BOTH
 def test_progress_goes_on_by_itself_and_the_page_turns_when_the_run_ends(
     browse: Open, site: Site
 ) -> None:
@@ -277,6 +285,7 @@ def test_a_slider_moves_the_ledgers_and_the_address_carries_the_instant(
     expect(page.locator("#at")).to_have_value(shown)
 
 
+@ON_BOTH
 def test_a_typed_instant_shows_what_differed_then(browse: Open, site: Site) -> None:
     page = browse().open(f"/runs/{site.ids['run']}/ledgers")
 
@@ -324,6 +333,7 @@ def test_a_figure_is_saved_without_asking_anybody(form: str, browse: Open, site:
     assert window.abroad == []
 
 
+@ON_BOTH
 def test_a_table_is_saved_under_the_filter_of_its_page(browse: Open, site: Site) -> None:
     page = browse().open(f"/runs/{site.ids['run']}/ledgers?client=timeout")
 

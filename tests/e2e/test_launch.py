@@ -6,9 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Open
+from tests.e2e.databases import ON_BOTH
 from tests.e2e.site import Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, ON_BOTH]
 
 COMPOSED = 60_000  # ms; a composition on a busy machine
 CHECKED = 120_000  # ms; files hashed, tokens counted

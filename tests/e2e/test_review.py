@@ -6,11 +6,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e import site as sites
 from tests.e2e.conftest import Open
+from tests.e2e.databases import ON_BOTH, rows
+from tests.e2e.reviewing import SIGNED_BY, accept_every_gap, answer_every_question
 from tests.e2e.site import Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, ON_BOTH]
 
 As = Callable[[str], Page]
 
@@ -18,7 +19,7 @@ As = Callable[[str], Page]
 @pytest.fixture
 def as_person(browse: Open, site: Site) -> As:
     """A page of somebody of the team: ada made the runs, ben and eve may review."""
-    sessions = json.loads(sites.python(site.home, "-m", "tests.e2e.people"))
+    sessions = json.loads(site.python("-m", "tests.e2e.people"))
 
     def page_of(name: str) -> Page:
         window = browse()
@@ -77,21 +78,4 @@ def test_from_a_runs_page_to_a_sign_off_by_another_person(as_person: As, site: S
     expect(eve.locator(".signed")).to_contain_text("eve signed this off")
     eve.goto(f"{site.url}/runs/{site.ids['run']}")
     expect(eve.locator(".review-chip")).to_contain_text("signed_off")
-
-
-def accept_every_gap(page: Page) -> None:
-    reasons = page.get_by_label("Accepted, because")
-    while left := reasons.count():
-        reasons.first.fill("the statement does not rest on it")
-        page.keyboard.press("Enter")
-        expect(reasons).to_have_count(left - 1)
-
-
-def answer_every_question(page: Page) -> None:
-    forms = page.locator(".asked form:has(select)")
-    while left := forms.count():
-        form = forms.first
-        form.locator("select").select_option("holds")
-        form.get_by_label("Note").fill("read against the statement")
-        page.keyboard.press("Enter")
-        expect(forms).to_have_count(left - 1)
+    assert rows(site, SIGNED_BY) == [("eve",)]

@@ -31,14 +31,24 @@ def project_named(slug: str) -> Project:
 
 def writable_project(access: Access, slug: str) -> Project:
     """The project of that name if this person may put a study there. Raises Refusal with those they may."""
-    own = access.projects(Action.write)
+    return _project(access, slug, Action.write, "A maintainer of its team can make you an author.")
+
+
+def manageable_project(access: Access, slug: str) -> Project:
+    """The project of that name if this person may have schedules there. Raises Refusal, as above."""
+    remedy = "A maintainer of its team can do it, or make you one."
+    return _project(access, slug, Action.manage, remedy)
+
+
+def _project(access: Access, slug: str, action: Action, remedy: str) -> Project:
+    own = access.projects(action)
     found = next((project for project in own if project.slug == slug), None)
     if found is None:
         known = ", ".join(sorted(project.slug for project in own))
         raise refuse(
             field="project",
             seen=slug,
-            allowed=f"one of {known}" if known else "none: you may write in no project",
-            remedy="A maintainer of its team can make you an author.",
+            allowed=f"one of {known}" if known else f"none: you may {action.value} in no project",
+            remedy=remedy,
         )
     return found

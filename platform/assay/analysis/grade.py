@@ -1,17 +1,20 @@
 """How far the client's own figures can be trusted, in one letter with its reasons.
 
 A: the client kept its times, its own error is known at this concurrency, others left the cores alone.
-B: nothing speaks against the figures, but one of these was not measured.
+B: nothing speaks against the figures, but one of these was not measured; or the engine was modified on
+purpose, and whatever it gave is no figure of the version that it names.
 C: others used the host's cores beyond the bound (disturbed). D: the client limited the run.
 The letter is of the client's times and rates only; it says nothing on the server's own record.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from assay.analysis.documents import GradeDocument
+from assay.analysis.modification import modification
+from runners.protocol.documents import IdentityItem
 
 
 class Letter(StrEnum):
@@ -29,9 +32,14 @@ class Grade:
     reasons: tuple[str, ...]
 
 
-def grade(client_error: Mapping[str, Any]) -> Grade:
-    """From ``client_error`` of ``clocks.json``."""
-    found = [*_limited(client_error), *_disturbed(client_error), *_unknown(client_error)]
+def grade(client_error: Mapping[str, Any], identity: Sequence[IdentityItem] = ()) -> Grade:
+    """From ``client_error`` of ``clocks.json`` and the identity items of what ran."""
+    found = [
+        *_limited(client_error),
+        *_disturbed(client_error),
+        *_modified(identity),
+        *_unknown(client_error),
+    ]
     found.sort(key=lambda pair: pair[0], reverse=True)
     return Grade(
         letter=found[0][0] if found else Letter.a, reasons=tuple(reason for _, reason in found)
@@ -60,6 +68,11 @@ def _disturbed(error: Mapping[str, Any]) -> list[tuple[Letter, str]]:
             f"phase (bound: {seen['bound_cores']:g}; steal: {seen['steal_cores_mean']:.2f})",
         )
     ]
+
+
+def _modified(identity: Sequence[IdentityItem]) -> list[tuple[Letter, str]]:
+    said = modification(identity)
+    return [(Letter.b, f"modified engine: {said}")] if said else []
 
 
 def _unknown(error: Mapping[str, Any]) -> list[tuple[Letter, str]]:

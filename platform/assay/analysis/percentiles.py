@@ -10,7 +10,7 @@ spread within this start of the engine only; another start is another sample.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,7 @@ BY_CLUSTERS = "95% Woodruff, clusters are requests, within this start"
 BY_CLUSTER_BOOTSTRAP = "95% bootstrap of requests in blocks, within this start"
 BY_WILSON = "95% Wilson, within this start"
 _RESAMPLES = 1000
+_MOST_DRAWN = 1 << 16  # block starts that are held at a time
 _FEWEST_CLUSTERS = 8
 
 
@@ -79,9 +80,8 @@ def mean_interval(samples: Sequence[float] | Floats, *, seed: int) -> Interval |
     blocks = math.ceil(n / length)
     # Sums of all circular blocks, so that a resample is a sum of `blocks` numbers, not of n.
     sums = _of_blocks(values, length)
-    random = np.random.default_rng(seed)
-    starts = random.integers(0, n, size=(_RESAMPLES, blocks))
-    means = np.sort(sums[starts].sum(axis=1) / (blocks * length))
+    drawn = [sums[starts].sum(axis=1) for starts in _draws(n, blocks, seed)]
+    means = np.sort(np.concatenate(drawn) / (blocks * length))
     tail = (1 - CONFIDENCE) / 2
     return Interval(
         low=percentile(means.tolist(), tail),
@@ -100,9 +100,10 @@ def clustered_mean_interval(samples: Clusters, *, seed: int) -> Interval | None:
     if m < _FEWEST_CLUSTERS:
         return None
     length = math.ceil(m ** (1 / 3))
-    starts = np.random.default_rng(seed).integers(0, m, size=(_RESAMPLES, math.ceil(m / length)))
-    means = _of_blocks(samples.sums(), length)[starts].sum(axis=1)
-    means /= _of_blocks(sizes.astype(np.float64), length)[starts].sum(axis=1)
+    sums = _of_blocks(samples.sums(), length)
+    counts = _of_blocks(sizes.astype(np.float64), length)
+    draws = _draws(m, math.ceil(m / length), seed)
+    means = np.concatenate([sums[at].sum(axis=1) / counts[at].sum(axis=1) for at in draws])
     means.sort()
     tail = (1 - CONFIDENCE) / 2
     return Interval(
@@ -110,6 +111,14 @@ def clustered_mean_interval(samples: Clusters, *, seed: int) -> Interval | None:
         high=percentile(means.tolist(), 1 - tail),
         kind=BY_CLUSTER_BOOTSTRAP,
     )
+
+
+def _draws(n: int, blocks: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Where the blocks of each resample begin, some resamples at a time: all at once grow with the run."""
+    random = np.random.default_rng(seed)
+    at_once = max(1, _MOST_DRAWN // blocks)
+    for first in range(0, _RESAMPLES, at_once):
+        yield random.integers(0, n, size=(min(at_once, _RESAMPLES - first), blocks))
 
 
 def _of_blocks(values: Floats, length: int) -> Floats:

@@ -191,7 +191,7 @@ def run_reading(
             again=gathered.again,
             unplanned=workload.unplanned,
         ),
-        grade=grade_document(grade(inputs.client_error)),
+        grade=grade_document(grade(inputs.client_error, inputs.identity)),
         identity=list(inputs.identity),
         residuals=list(inputs.residuals),
         state_columns=list(inputs.state_columns),

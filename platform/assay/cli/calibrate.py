@@ -16,6 +16,7 @@ from assay.analysis.predictions import executed_model
 from assay.archive.benchmarks import stored_benchmarks
 from assay.archive.errors import ArchiveError
 from assay.archive.paths import Home, home_from_environment
+from assay.archive.remote.fetching import bundle_folder
 from assay.archive.scan_runs import ScanRun, scan_run
 from assay.archive.step_calibrations import store
 from assay.cli.calibration_report import document_of, show
@@ -157,7 +158,7 @@ def _runs(names: Sequence[str], studies: Sequence[str], home: Home) -> list[Scan
                 f"run {one.id}: no interpreted bundle (allowed: a finished run). `assay show {one.id}`"
             )
         derived = home.derived / bundle.digest / reading.definition_version
-        found.append(scan_run(home.bundle(bundle.digest), derived))
+        found.append(scan_run(bundle_folder(home, bundle.digest), derived))
     if not found:
         raise ClaimRefused(
             field="RUN",

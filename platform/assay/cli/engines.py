@@ -4,7 +4,10 @@ import argparse
 
 from assay.cli import runner
 
-HELP = "Install, list, check or remove the environments of engine versions, each made from a lock."
+HELP = (
+    "Install, list, check or remove the environments of engine versions: "
+    "made from a lock, or an image by digest."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,7 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "rest",
         nargs=argparse.REMAINDER,
         metavar="...",
-        help="install KEY==VERSION [--variant cpu] [--lock FILE]; check [NAME ...]; remove NAME; any: --json",
+        help="install KEY==VERSION [--variant cpu] [--lock FILE | --image REPOSITORY@sha256:DIGEST]; "
+        "check [NAME ...]; remove NAME; any: --json",
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from assay.archive import export, store
 from assay.archive.errors import ArchiveError, DamagedBundle, UnknownBundle
 from assay.archive.paths import home_from_environment
+from assay.archive.remote import fetching
 from assay.cli import export_elsewhere
 from assay.cli.exits import DONE, FAILED, REFUSED, complain, print_json
 
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         complain("file: none is given (allowed: FILE, --otlp FILE|URL, --mlflow URI). Name one")
         return REFUSED
     try:
-        folder = store.get(home, _digest(arguments.run))
+        folder = fetching.get(home, _digest(arguments.run))
         beside = _history(folder.name) if arguments.with_review else None
         if arguments.without_content:
             done = export.export_without_content(

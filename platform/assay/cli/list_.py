@@ -24,6 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     from assay.accounts.access import Access
     from assay.accounts.services import local_user
     from assay.execution import reaper
+    from assay.execution.waiting import explain
     from assay.ledger.chosen import asked_runs
     from assay.ledger.rows import run_rows, with_names
 
@@ -33,7 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
         runs = with_names(asked_runs(Access(user=local_user()), " ".join(arguments.query)))
     except Refusal as refusal:
         return refuse(refusal.findings, as_json=arguments.json)
-    print_rows(run_rows(list(runs[: arguments.limit])), total=runs.count(), arguments=arguments)
+    shown = list(runs[: arguments.limit])
+    rows = run_rows(shown)
+    explain(rows, shown)
+    print_rows(rows, total=runs.count(), arguments=arguments)
     return DONE
 
 
@@ -54,6 +58,7 @@ def print_rows(
             f"{row['engine']} {row['engine_version']}",
             row["artifact"],
             moved,
+            row["reason"] if row["state"] == "queued" else "",
         )
         print("  ".join(filter(None, words)))  # noqa: T201
     if total > len(rows):

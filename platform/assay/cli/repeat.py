@@ -94,10 +94,11 @@ def _bundle(run: "Run") -> Any:
 
     from assay.archive.paths import Home
     from assay.archive.readers import Bundle
+    from assay.archive.remote.fetching import bundle_folder
     from assay.ledger.queries import bundle_of
 
     row = bundle_of(run)
-    return Bundle(Home(settings.HOME).bundle(row.digest)) if row else None
+    return Bundle(bundle_folder(Home(settings.HOME), row.digest)) if row else None
 
 
 def _say(

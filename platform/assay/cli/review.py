@@ -124,13 +124,13 @@ def _submit(arguments: argparse.Namespace, access: "Access") -> "Review":
             title=arguments.title,
             statement=arguments.statement,
             reviewers=arguments.reviewer,
-            supersedes=_review(old, access).id if old else None,
+            supersedes=one_review(old, access).id if old else None,
         ),
     )
 
 
 def _step(arguments: argparse.Namespace, access: "Access") -> "Review":
-    review = _review(arguments.review, access)
+    review = one_review(arguments.review, access)
     if arguments.what != "show":
         _STEPS[arguments.what](arguments, access, review.id)
         review.refresh_from_db()
@@ -185,7 +185,8 @@ _STEPS: dict[str, Callable[[argparse.Namespace, "Access", UUID], None]] = {
 }
 
 
-def _review(text: str, access: "Access") -> "Review":
+def one_review(text: str, access: "Access") -> "Review":
+    """The review that a person means. Raises Refusal."""
     from assay.review.queries import find_reviews
     from experiments.errors import refuse as refusal_of
 

@@ -106,6 +106,7 @@ def run_all(
     from assay.execution import reaper, services
     from assay.execution.declaring import create_study
     from assay.execution.machine import this_worker
+    from assay.execution.serving import here
     from assay.execution.work import work_on
 
     home, worker = Home(settings.HOME), this_worker()
@@ -119,7 +120,7 @@ def run_all(
         project_id=project_id or MAIN_PROJECT,
         reserved_by=str(worker),
     )
-    queues = {s.document["device"]["kind"] for s in specs}
+    offer = here(home, sorted({s.document["device"]["kind"] for s in specs}))
     outcomes: list[tuple[Any, Outcome | None]] = []
     for number, queued in enumerate(study.runs.order_by("position"), start=1):
         if stopped.is_set():
@@ -128,7 +129,7 @@ def run_all(
             continue
         display.start_run(number, of=len(specs), run_id=str(queued.id), label=queued.variables)
         outcome = work_on(
-            queued.id, worker, home, queues=queues, show=display.show, should_stop=stopped.is_set
+            queued.id, worker, home, offer=offer, show=display.show, should_stop=stopped.is_set
         )
         if outcome is None or stopped.is_set():
             services.request_cancel(queued.id)

@@ -21,6 +21,8 @@ SERVED: dict[str, str] = {
     "export": "assay.cli.server_bundles:export",
     "verify": "assay.cli.server_bundles:verify",
     "compare": "assay.cli.server_compare:compare",
+    "schedule": "assay.cli.server_schedules:schedule",
+    "regress": "assay.cli.server_regress:regress",
 }
 
 

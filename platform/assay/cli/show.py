@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from assay.cli.lookup import AmbiguousRun, one_run
     from assay.cli.result import run_object
     from assay.execution import reaper
+    from assay.execution.waiting import explain
 
     # A state that a dead worker left is not shown as if it were alive: elsewhere the lease tells, here the
     # process does, at once.
@@ -41,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
             return _show_folder(folder, arguments)
         complain(str(error))
         return REFUSED
-    print_object(run_object(found), arguments)
+    shown = run_object(found)
+    explain([shown], [found])
+    print_object(shown, arguments)
     return DONE
 
 

@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (code := open_or_complain()) is not None:
         return code
     web.collect_static()
+    web.share_metrics(arguments.workers)
     with stop_on_signals() as stopped:
         return _supervise(arguments, stopped)
 

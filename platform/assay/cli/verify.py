@@ -51,6 +51,7 @@ def _bundle_of_run(text: str) -> tuple[Path | None, str | None]:
     except NoDatabase as error:
         complain(str(error))
         return None, None
+    from assay.archive.remote.fetching import bundle_folder
     from assay.cli.lookup import AmbiguousRun, one_run
     from assay.ledger import queries
 
@@ -58,7 +59,7 @@ def _bundle_of_run(text: str) -> tuple[Path | None, str | None]:
         bundle = queries.bundle_of(one_run(text))
     except AmbiguousRun:
         return None, None
-    return (home.bundle(bundle.digest), bundle.digest) if bundle else (None, None)
+    return (bundle_folder(home, bundle.digest), bundle.digest) if bundle else (None, None)
 
 
 def _verify_file(file: Path, *, as_json: bool) -> int:

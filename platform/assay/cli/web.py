@@ -26,6 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (code := open_or_complain()) is not None:
         return code
     collect_static()
+    share_metrics(arguments.workers)
     print_link(arguments.host, arguments.port)
     return os.execv(sys.executable, gunicorn_command(arguments))
 
@@ -69,6 +70,22 @@ def collect_static() -> None:
     from django.core.management import call_command
 
     call_command("collectstatic", verbosity=0, interactive=False)
+
+
+def share_metrics(workers: int) -> None:
+    """Several processes count into one folder, so that whoever is scraped tells of all; it starts empty."""
+    import shutil
+
+    from django.conf import settings
+
+    from assay.archive.paths import Home
+
+    if workers < 2:
+        return
+    folder = Home(settings.HOME).scratch / "metrics"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 
 
 def gunicorn_command(arguments: argparse.Namespace) -> list[str]:

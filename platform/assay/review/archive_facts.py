@@ -9,6 +9,7 @@ import polars as pl
 from assay.analysis.record_completeness import Measured
 from assay.archive.derived_schemas import ATTEMPTS
 from assay.archive.paths import Home
+from assay.archive.remote.fetching import bundle_folder
 from assay.archive.stored_reading import StoredReading
 from assay.ledger.models import Bundle, Interpretation, Run
 from assay.review.facts import Facts
@@ -17,7 +18,7 @@ from runners.protocol import layout
 
 def facts_of(run: Run, bundle: Bundle, interpretation: Interpretation, *, home: Home) -> Facts:
     """What the archive says of one run. A file that is not on this machine says nothing."""
-    folder = home.bundle(bundle.digest)
+    folder = bundle_folder(home, bundle.digest)
     stored = StoredReading(home.derived / bundle.digest / interpretation.definition_version)
     reading: dict[str, Any] = dict(stored.run()) if stored.present else {}
     observation = _json(folder / layout.OBSERVATION) or {}

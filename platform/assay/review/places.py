@@ -7,6 +7,7 @@ from django.conf import settings
 
 from assay.analysis.metrics.catalogue import ALL_RULES
 from assay.archive.paths import Home
+from assay.archive.remote.fetching import bundle_folder
 from assay.archive.stored_reading import StoredReading
 from assay.ledger.models import Bundle, GapEntry, Interpretation, Measure, Residual, Run
 from assay.ledger.queries import bundle_of, interpretation_of
@@ -65,7 +66,7 @@ def _ledger_row(key: str, bundle: Bundle, reading: Interpretation) -> bool:
 
 
 def _file(key: str, bundle: Bundle, _reading: Interpretation) -> bool:
-    folder = Home(Path(settings.HOME)).bundle(bundle.digest)
+    folder = bundle_folder(Home(Path(settings.HOME)), bundle.digest)
     return key == layout.MANIFEST or key in manifest.bundle_files(folder)
 
 

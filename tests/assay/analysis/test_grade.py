@@ -62,3 +62,17 @@ def test_what_was_not_measured_is_no_a(changes: dict[str, Any], reason: str) -> 
 def test_a_bundle_that_says_nothing_of_its_client_is_a_b_with_every_reason() -> None:
     assert grade({}).letter == "B"
     assert len(grade({}).reasons) == 3
+
+
+def test_a_modified_engine_is_never_an_a_and_says_how() -> None:
+    ran = {"answered": "2.13.0", "modified": "a declared delay of 0.02 s"}
+    item = {"item": "engine_version", "ran": ran}
+
+    found = grade(GOOD, [item])  # type: ignore[list-item]
+
+    assert (found.letter, found.reasons) == ("B", ("modified engine: a declared delay of 0.02 s",))
+
+
+@pytest.mark.parametrize("ran", [None, {"answered": "2.13.0"}], ids=["unknown", "as named"])
+def test_an_engine_that_is_what_its_version_names_stays_an_a(ran: dict[str, str] | None) -> None:
+    assert grade(GOOD, [{"item": "engine_version", "ran": ran}]).letter == "A"  # type: ignore[list-item]

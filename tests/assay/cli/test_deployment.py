@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -21,10 +22,11 @@ def settings_with(**variables: str) -> subprocess.CompletedProcess[str]:
     names = (
         *("EMBEDDED", "ALLOWED_HOSTS", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "DEBUG"),
         *("SECURE_HSTS_SECONDS", "CSRF_TRUSTED_ORIGINS", "SECURE_SSL_REDIRECT"),
+        *(("SECRET_KEY", "DATABASES") if "ASSAY_SECRET_KEY_FILE" in variables else ()),
     )
     code = (
         "import json; from django.conf import settings\n"
-        f"print(json.dumps({{n: getattr(settings, n) for n in {names!r}}}))"
+        f"print(json.dumps({{n: getattr(settings, n) for n in {names!r}}}, default=str))"
     )
     environment = {
         "PYTHONPATH": f"{CHECKOUT / 'platform'}:{CHECKOUT}",
@@ -52,6 +54,22 @@ def test_for_a_team_cookies_are_secure_and_hosts_are_named() -> None:
         "CSRF_TRUSTED_ORIGINS": ["https://assay.example", "https://lab.example"],
         "SECURE_SSL_REDIRECT": True,
     }
+
+
+def test_a_secret_may_lie_in_a_file(tmp_path: Path) -> None:
+    for name in ("key", "password"):
+        (tmp_path / name).write_text(f"the {name}\n")
+
+    done = settings_with(
+        ASSAY_HOSTS="assay.example",
+        ASSAY_SECRET_KEY_FILE=str(tmp_path / "key"),
+        ASSAY_DATABASE_URL="postgresql://assay@postgres:5432/assay",
+        ASSAY_DATABASE_PASSWORD_FILE=str(tmp_path / "password"),
+    )
+
+    found = json.loads(done.stdout)
+    assert found["SECRET_KEY"] == "the key"
+    assert found["DATABASES"]["default"]["PASSWORD"] == "the password"
 
 
 def test_for_a_team_a_missing_secret_key_is_refused() -> None:
@@ -114,14 +132,80 @@ def test_every_service_of_the_team_installation_is_a_verb_with_its_options(servi
 
 def test_every_variable_of_the_team_installation_is_one_that_the_settings_know() -> None:
     known = (CHECKOUT / "platform" / "assay" / "settings.py").read_text()
-    given = {name for s in OURS.values() for name in s["environment"]}
+    given = {name for s in OURS.values() for name in s["environment"]} - {"ASSAY_LOG_FORMAT"}
 
     assert given
-    assert all(f'"{name}"' in known for name in given)
+    assert all(f'"{name.removesuffix("_FILE")}"' in known for name in given)
 
 
 def test_the_dashboard_of_the_team_installation_is_published_on_loopback_only() -> None:
     assert all(p.startswith("127.0.0.1:") for p in COMPOSE["services"]["web"]["ports"])
+
+
+def test_the_installation_is_one_by_the_compose_specification() -> None:
+    schema = json.loads((CHECKOUT / "tests/data/compose/compose-spec.json").read_bytes())
+
+    jsonschema.Draft202012Validator.check_schema(schema)
+    problems = list(jsonschema.Draft202012Validator(schema).iter_errors(COMPOSE))
+    assert problems == []
+    # and the schema does say no
+    assert not jsonschema.Draft202012Validator(schema).is_valid({**COMPOSE, "servics": {}})
+
+
+def test_what_services_name_is_there() -> None:
+    for service in COMPOSE["services"].values():
+        volumes = {v.partition(":")[0] for v in service.get("volumes", ())}
+        assert volumes <= set(COMPOSE["volumes"])
+        assert set(service.get("secrets", ())) <= set(COMPOSE["secrets"])
+        assert set(service.get("networks", ())) <= set(COMPOSE["networks"])
+        assert set(service.get("depends_on", ())) <= set(COMPOSE["services"])
+
+
+def test_whatever_stays_up_is_watched_and_unprivileged() -> None:
+    dockerfile = (CHECKOUT / "Dockerfile").read_text()
+    lasting = {n: s for n, s in COMPOSE["services"].items() if s["restart"] != "no"}
+
+    assert all("healthcheck" in service for service in lasting.values())
+    assert all(s["security_opt"] == ["no-new-privileges:true"] for s in lasting.values())
+    assert "\nUSER assay\n" in dockerfile
+    assert {s.get("user") for s in COMPOSE["services"].values() if "build" not in s} == {
+        "postgres",
+        "valkey",
+    }
+    assert all(s["cap_drop"] == ["ALL"] for s in OURS.values())
+
+
+def test_no_secret_is_written_into_the_installation() -> None:
+    assert all("PASSWORD" not in n or n.endswith("_FILE") for n in _given())
+    assert all("SECRET" not in n or n.endswith("_FILE") for n in _given())
+    assert ":@" not in OURS["web"]["environment"]["ASSAY_DATABASE_URL"]
+    assert {"postgres", "redis"} == {
+        n for n, s in COMPOSE["services"].items() if s["networks"] == ["inside"]
+    }
+    assert COMPOSE["networks"]["inside"]["internal"] is True
+
+
+def _given() -> set[str]:
+    return {name for s in COMPOSE["services"].values() for name in s.get("environment", ())}
+
+
+@pytest.mark.parametrize("service", sorted(n for n in OURS if "healthcheck" in OURS[n]))
+def test_every_check_is_a_verb_with_its_options(service: str) -> None:
+    _, program, verb, *options = OURS[service]["healthcheck"]["test"]
+    import importlib
+
+    assert (program, verb) == ("assay", "health")
+    module = importlib.import_module(VERBS[verb][0])
+    _parser(verb, module).parse_args(options)
+
+
+@pytest.mark.parametrize("service", sorted(n for n in OURS if "args" in OURS[n].get("build", {})))
+def test_an_image_of_an_engine_is_made_from_a_lock_that_is_shipped(service: str) -> None:
+    engine = OURS[service]["build"]["args"].get("ENGINE")
+    if engine is not None:
+        key, _, version = engine.partition("==")
+        variant = OURS[service]["build"]["args"]["VARIANT"]
+        assert (CHECKOUT / f"runners/engines/{key}/locks/{version}-{variant}.txt").is_file()
 
 
 def test_every_queue_has_a_worker() -> None:

@@ -14,6 +14,7 @@ from assay.archive.paths import Home
 from assay.cli.main import main
 from assay.execution import leases
 from assay.execution.machine import Worker
+from assay.execution.offers import Offer
 from assay.ledger.models import Bundle, Run, Study
 from tests.assay.specs import queued_study
 
@@ -163,10 +164,10 @@ def test_a_preparation_that_breaks_down_is_told_in_json_too(
 
 
 def test_a_run_whose_command_was_killed_is_shown_as_lost_at_once(
-    home: Home, dead_worker: Worker, capsys: pytest.CaptureFixture[str]
+    home: Home, dead_worker: Worker, offer: Offer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     queued_study()
-    claim = leases.claim_next(dead_worker, home=home, queues=["cpu"])
+    claim = leases.claim_next(dead_worker, home=home, offer=offer)
     assert claim is not None
 
     code, found = run_json(capsys, "show", str(claim.run_id))

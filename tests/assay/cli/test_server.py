@@ -65,6 +65,9 @@ def there(site: Site, *arguments: str) -> int:
         ("ledgers", "{run}", "--at", "2s", "--json"),
         ("compare", "{run}", "{other}"),
         ("compare", "{run}", "{other}", "--json"),
+        ("schedule", "list"),
+        ("schedule", "list", "--json"),
+        ("schedule", "show", "smollm2 nightly"),
     ],
     ids=" ".join,
 )
@@ -257,3 +260,17 @@ def test_a_verb_of_this_machine_alone_is_refused_on_a_server(capsys: CAPTURE) ->
     assert main(["--server", "http://127.0.0.1:1", "up"]) == 2
 
     assert "--server: up (allowed: list, show" in capsys.readouterr().err
+
+
+def test_a_schedule_is_added_there_and_what_is_refused_here_is_refused_there(
+    site: Site, capsys: CAPTURE
+) -> None:
+    wanted = ("schedule", "add", "weekly", "study=smollm2_torch", "--cron", "30 2 * * 1", "--json")
+
+    assert there(site, *wanted) == 0
+    (made,) = json.loads(capsys.readouterr().out)["schedules"]
+    assert made in json.loads(here(site, "schedule", "list", "--json"))["schedules"]
+    assert there(site, *wanted) == 2
+    assert "no other schedule" in capsys.readouterr().err
+    assert there(site, "schedule", "pause", "weekly") == 0
+    assert there(site, "schedule", "approve", "weekly") == 2

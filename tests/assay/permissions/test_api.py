@@ -1,5 +1,6 @@
 """Every operation of the API, by everybody. A new operation needs its line in ``NEEDS``."""
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +13,9 @@ from assay.accounts.models import Action
 from assay.accounts.services import issue_token
 from assay.api.doors import NoToken, Session, Token
 from assay.api.site import api
+from assay.regressions.models import Firing, FiringState
 from tests.assay.pages.conftest import lab as lab
-from tests.assay.pages.factory import Laboratory
+from tests.assay.pages.factory import BEGAN, Laboratory
 from tests.assay.permissions.callers import EVERYBODY, Need, browser, met, user, with_token
 from tests.assay.review.people import submitted
 
@@ -54,6 +56,17 @@ NEEDS: dict[str, str] = {
     "POST /reviews/{review_id}/changes": "write",
     "POST /reviews/{review_id}/withdraw": "write",
     "POST /reviews/{review_id}/retract": "manage",
+    "GET /schedules": "view",
+    "POST /schedules": "manage",
+    "GET /schedules/{schedule_id}": "view",
+    "GET /schedules/{schedule_id}/firings": "view",
+    "GET /schedules/{schedule_id}/firings/{firing}": "view",
+    "POST /schedules/{schedule_id}/fire": "write",
+    "POST /schedules/{schedule_id}/pause": "manage",
+    "POST /schedules/{schedule_id}/resume": "manage",
+    "GET /findings": "view",
+    "GET /findings/{finding_id}": "view",
+    "POST /findings/{finding_id}/state": "manage",
     "GET /me": "view",
     "GET /tokens": "view",
     "POST /tokens": "view",
@@ -64,7 +77,7 @@ NEEDS: dict[str, str] = {
     "GET /models": "view",
     "POST /predict": "view",
 }
-OF_TEAM = ("run_id", "study_id", "bundle_digest", "review_id")
+OF_TEAM = ("run_id", "study_id", "bundle_digest", "review_id", "schedule_id", "finding_id")
 BY_SESSION = {
     "POST /tokens",
     "DELETE /tokens/{token_id}",
@@ -77,13 +90,14 @@ def _nobody_asked_before() -> None:
     cache.clear()
 
 
-def operations() -> list[str]:
+@functools.cache
+def operations() -> tuple[str, ...]:
     paths = api.get_openapi_schema()["paths"]
-    return [
+    return tuple(
         f"{method.upper()} {path.removeprefix(ROOT)}"
         for path, methods in paths.items()
         for method in methods
-    ]
+    )
 
 
 def bound() -> Iterator[Operation]:
@@ -102,11 +116,21 @@ def test_no_operation_is_without_a_door() -> None:
         assert kinds in ([Token, Session], [NoToken, Session]), operation.path
 
 
+def _firing(lab: Laboratory) -> Firing:
+    assert lab.finding is not None
+    return Firing.objects.create(
+        schedule=lab.finding.schedule, slot=BEGAN, due_at=BEGAN, state=FiringState.missed
+    )
+
+
 @pytest.fixture
 def known(lab: Laboratory) -> dict[str, Any]:
     """What there is, by the name of the parameter that names it."""
     return {
         "review_id": submitted(lab.run).pk,
+        "finding_id": lab.finding and lab.finding.pk,
+        "schedule_id": lab.finding and lab.finding.schedule_id,
+        "firing": _firing(lab).pk,
         "run_id": lab.run.pk,
         "study_id": lab.study.pk,
         "bundle_digest": lab.bundle.digest,

@@ -1,5 +1,7 @@
 """The database itself keeps what was said in a review: tried by raw SQL, on whichever database runs."""
 
+from collections.abc import Iterable
+
 import pytest
 from django.contrib.auth.models import User
 
@@ -37,29 +39,32 @@ def said(lab: Laboratory) -> Review:
     return review
 
 
-@pytest.mark.parametrize("table", GUARDED)
-def test_what_was_said_cannot_be_changed(table: str, said: Review) -> None:
-    assert "cannot be changed" in refusal_of(f"UPDATE {table} SET {GUARDED[table]}")
+def let_through(statements: Iterable[str]) -> list[str]:
+    return [s for s in statements if "cannot be changed" not in refusal_of(s)]
 
 
-@pytest.mark.parametrize("table", [*GUARDED, "review_review"])
-def test_what_was_said_cannot_be_deleted(table: str, said: Review) -> None:
-    assert "cannot be changed" in refusal_of(f"DELETE FROM {table}")
+@pytest.mark.usefixtures("said")
+def test_what_was_said_cannot_be_changed() -> None:
+    assert let_through(f"UPDATE {table} SET {what}" for table, what in GUARDED.items()) == []
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+@pytest.mark.usefixtures("said")
+def test_what_was_said_cannot_be_deleted() -> None:
+    assert let_through(f"DELETE FROM {table}" for table in [*GUARDED, "review_review"]) == []
+
+
+@pytest.mark.usefixtures("said")
+def test_a_sign_off_cannot_be_undone_behind_the_rules() -> None:
+    changes = (
         "statement = 'another'",
         "title = 'another'",
         "author_id = author_id + 1",
         "state = 'open'",
         "state = 'approved'",
         "created_at = '2020-01-01T00:00:00Z'",
-    ],
-)
-def test_a_sign_off_cannot_be_undone_behind_the_rules(change: str, said: Review) -> None:
-    assert "cannot be changed" in refusal_of(f"UPDATE review_review SET {change}")
+    )
+
+    assert let_through(f"UPDATE review_review SET {change}" for change in changes) == []
 
 
 def test_a_retracted_review_stays_retracted(said: Review) -> None:

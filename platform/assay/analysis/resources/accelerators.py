@@ -11,7 +11,8 @@ from typing import Any
 from assay.analysis.resources.documents import ResourceEntry
 from assay.analysis.resources.readings import Reading, Window
 
-PREFIX = "nvml:"
+_SOURCES = {"nvml:": "NVML, measured phase", "amdsmi:": "amd-smi, measured phase"}
+PREFIXES = tuple(_SOURCES)
 PROCESS_MEMORY = "process_memory_bytes"
 # metric -> item, unit, how it is summed up
 _ITEMS: Mapping[str, tuple[str, str, Callable[[Sequence[float]], float] | None]] = {
@@ -24,7 +25,6 @@ _ITEMS: Mapping[str, tuple[str, str, Callable[[Sequence[float]], float] | None]]
     "uncorrected_ecc_errors": ("uncorrected ECC errors, most", "1", max),
 }
 METRICS = (*_ITEMS, PROCESS_MEMORY)
-_SOURCE = "NVML, measured phase"
 
 
 def accelerator_entries(
@@ -32,7 +32,9 @@ def accelerator_entries(
     readings: Sequence[Reading],
     window: Window | None,
 ) -> list[ResourceEntry]:
-    own = [r for r in readings if r.subject.startswith(PREFIX) and window and window.holds(r.t_ns)]
+    own = [
+        r for r in readings if r.subject.startswith(PREFIXES) and window and window.holds(r.t_ns)
+    ]
     devices = sorted({r.subject for r in own})
     if not devices:
         return [_unknown("readings", _why_none(facts))]
@@ -50,7 +52,7 @@ def others_on_devices(readings: Sequence[Reading], window: Window | None) -> Res
     held = [
         r
         for r in readings
-        if r.subject.startswith(PREFIX) and r.metric == PROCESS_MEMORY and window.holds(r.t_ns)
+        if r.subject.startswith(PREFIXES) and r.metric == PROCESS_MEMORY and window.holds(r.t_ns)
     ]
     if not held:
         return None
@@ -58,34 +60,42 @@ def others_on_devices(readings: Sequence[Reading], window: Window | None) -> Res
     for reading in held:
         at = (reading.subject, reading.t_ns)
         by_turn[at] = by_turn.get(at, 0.0) + (reading.value if reading.pid not in ours else 0.0)
-    return _entry("device memory held by other processes, most", "byte", max(by_turn.values()))
+    item = "device memory held by other processes, most"
+    return _entry(item, "byte", max(by_turn.values()), _source(held[0].subject))
 
 
 def _of_device(device: str, own: Sequence[Reading]) -> Iterator[ResourceEntry]:
-    number = device.removeprefix(PREFIX)
+    kind, _, number = device.partition(":")
+    label = "AMD device" if kind == "amdsmi" else "device"
+    source = _source(device)
     for metric, (item, unit, of) in _ITEMS.items():
         values = [r.value for r in own if r.subject == device and r.metric == metric]
-        named = f"device {number}: {item}"
+        named = f"{label} {number}: {item}"
         if not values:
             yield _unknown(named, "this device or its driver does not tell it")
         elif of is None:
             bits = 0
             for value in values:
                 bits |= int(value)
-            yield _entry(named, unit, hex(bits))
+            yield _entry(named, unit, hex(bits), source)
         else:
-            yield _entry(named, unit, of(values))
+            yield _entry(named, unit, of(values), source)
 
 
 def _why_none(facts: Mapping[str, Mapping[str, Any]] | None) -> str:
-    said = ((facts or {}).get("nvml_devices") or {}).get("reason")
-    return str(said) if said else "no reading of a device was kept in the measured phase"
+    asked = [(facts or {}).get(name) or {} for name in ("nvml_devices", "amd_devices")]
+    said = "; ".join(str(fact["reason"]) for fact in asked if fact.get("reason"))
+    return said if said else "no reading of a device was kept in the measured phase"
 
 
-def _entry(item: str, unit: str, observed: Any) -> ResourceEntry:
+def _source(subject: str) -> str:
+    return _SOURCES[subject.partition(":")[0] + ":"]
+
+
+def _entry(item: str, unit: str, observed: Any, source: str) -> ResourceEntry:
     return ResourceEntry(
         resource="accelerator", item=item, unit=unit, rated=None, observed=observed, assumed=None,
-        source=_SOURCE, reason=None,
+        source=source, reason=None,
     )  # fmt: skip
 
 

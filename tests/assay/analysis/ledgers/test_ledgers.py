@@ -126,6 +126,48 @@ def test_final_counts_are_over_subjects_not_rows() -> None:
     assert set(final_rows(document["ledgers"]["client"])) == {"a", "b"}
 
 
+@pytest.mark.req("8.06")
+@pytest.mark.parametrize(
+    ("events", "states"),
+    [
+        # received 2, queued 3, head 4 (no content), first content 180, end 300: running from 180 on
+        (
+            [
+                ("front_written", 4, {"part": "head"}),
+                ("front_written", 180, {"bytes": 9}),
+                ("finished", 300, None),
+            ],
+            [("received", 2), ("queued", 3), ("running", 180), ("completed", 300)],
+        ),
+        # a head alone shows nothing: vLLM sends it while the request waits
+        ([("front_written", 4, {"part": "head"})], [("received", 2), ("queued", 3)]),
+        # written 2.5, queued printed 3, to the millisecond: running from 3, never before it was queued
+        ([("front_written", 2.5, {"bytes": 9})], [("received", 2), ("queued", 3), ("running", 3)]),
+        # the body of a refusal follows the refusal
+        (
+            [("rejected", 4, None), ("front_written", 5, {"bytes": 9})],
+            [("received", 2), ("queued", 3), ("rejected", 4)],
+        ),
+        # what the engine records itself is never moved
+        (
+            [("scheduled", 7, None), ("front_written", 180, {"bytes": 9})],
+            [("received", 2), ("queued", 3), ("running", 7)],
+        ),
+    ],
+)  # fmt: skip
+def test_content_that_the_front_end_wrote_had_been_scheduled(
+    events: list[tuple[str, float, Any]], states: list[tuple[str, float]]
+) -> None:
+    record = [("front_received", 2, None), ("queued", 3, None), *events]
+
+    rows = interpretation(completed(), [server(name, t, value=value) for name, t, value in record])
+
+    ledger = rows["ledgers"]["server"]
+    assert [(r["state"], (r["from_ns"] or 0) / MS) for r in ledger] == states
+    inferred = [r["detail"] for r in ledger if r["state"] == "running" and r["from_ns"] != 7 * MS]
+    assert all(str(detail).startswith("inferred: content was written") for detail in inferred)
+
+
 def test_a_server_state_after_its_terminal_one_is_not_a_new_life() -> None:
     events = [server("server.completed", 20), server("engine.scheduled", 30)]
 

@@ -1,0 +1,121 @@
+"""A page as four visitors see it: both widths and both schemes, each in a fresh profile.
+
+A visit takes the time, and several tests ask about every page: they share one.
+"""
+
+import gzip
+from dataclasses import dataclass
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Request
+
+from tests.e2e import site as sites
+from tests.e2e.site import Site, Watched
+
+SCREENS = ((1440, "light"), (1440, "dark"), (390, "light"), (390, "dark"))
+UNDER_AXE = ((1440, "light"), (390, "dark"))
+UNTIL_IDLE = (1440, "light")  # where what comes after the page itself is waited for
+Screen = tuple[int, str]
+
+# Text colour against what lies behind it; WCAG 2.2 AA asks for 4.5, and for 3 from 24 px (or bold 18.66 px).
+CONTRAST = """
+() => {
+  const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
+  const linear = (v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = parse(getComputedStyle(e).backgroundColor);
+      if (colour[3] > 0.9) return colour;
+    }
+    return [255, 255, 255, 1];
+  };
+  const unseen = "script, style, svg, noscript, .skip, details:not([open])";
+  const found = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const text = walk.currentNode.textContent.trim();
+    const e = walk.currentNode.parentElement;
+    if (!text || e.closest(unseen) || !e.checkVisibility()) continue;
+    const style = getComputedStyle(e);
+    const size = parseFloat(style.fontSize);
+    const [a, b] = [light(parse(style.color)), light(behind(e))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    const need = size >= 24 || (size >= 18.66 && style.fontWeight >= 700) ? 3 : 4.5;
+    if (ratio < need) found.push(`${ratio.toFixed(2)} ${e.className} ${text.slice(0, 40)}`);
+  }
+  return found;
+}
+"""
+NAMELESS = """() => [...document.querySelectorAll("a, button, input:not([type=hidden]), select")]
+    .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.labels?.length || e.title))
+    .map((e) => e.outerHTML.slice(0, 120))"""
+DOUBLED = """() => { const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+    return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """One visit. ``sizes`` are bytes over the wire by URL, ``html`` those of the page packed."""
+
+    overflow: int
+    faint: list[str]
+    nameless: list[str]
+    doubled: list[str]
+    headings: int
+    html: int
+    sizes: dict[str, int] | None  # none where what comes later was not waited for
+    errors: list[str]
+    abroad: list[str]
+    violations: list[dict[str, Any]] | None  # none where axe was not asked
+
+
+def visit(browser: Browser, site: Site, address: str) -> dict[Screen, Seen]:
+    return {screen: _seen(browser, site, address, screen) for screen in SCREENS}
+
+
+def _seen(browser: Browser, site: Site, address: str, screen: Screen) -> Seen:
+    width, scheme = screen
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,  # type: ignore[arg-type]
+    )
+    try:
+        return _look(sites.watch(context, site), address, screen)
+    finally:
+        context.close()
+
+
+def _look(window: Watched, address: str, screen: Screen) -> Seen:
+    sizes, page = None, window.page
+    if screen == UNTIL_IDLE:
+        sizes = _open_until_idle(window, address)
+    else:
+        window.open(address)
+    return Seen(
+        overflow=window.overflow(),
+        faint=page.evaluate(CONTRAST),
+        nameless=page.evaluate(NAMELESS),
+        doubled=page.evaluate(DOUBLED),
+        headings=page.locator("h1").count(),
+        html=len(gzip.compress(page.content().encode())),
+        violations=Axe().run(page).response["violations"] if screen in UNDER_AXE else None,
+        sizes=sizes,
+        errors=window.errors,
+        abroad=window.abroad,
+    )
+
+
+def _open_until_idle(window: Watched, address: str) -> dict[str, int]:
+    """Opens the page; the bytes of each answer, with those that come after the page itself."""
+    sizes: dict[str, int] = {}
+
+    def arrived(request: Request) -> None:
+        sizes[request.url] = request.sizes()["responseBodySize"]
+
+    window.page.on("requestfinished", arrived)
+    page = window.open(address)
+    page.wait_for_load_state("networkidle")
+    page.remove_listener("requestfinished", arrived)
+    return sizes
