@@ -124,7 +124,8 @@ def _inside(overrides: Sequence[str], studies: Path | None) -> list[str]:
 @cache
 def _structured() -> dict[type, Any]:
     """Never changed: a merge changes a copy of its first part."""
-    return {s: OmegaConf.structured(s) for s in (RootConfig, *ENGINE_SCHEMAS.values())}
+    schemas: list[type] = [RootConfig, *ENGINE_SCHEMAS.values()]
+    return {schema: OmegaConf.structured(schema) for schema in schemas}
 
 
 def _typed(document: dict[str, Any]) -> dict[str, Any]:
