@@ -5,7 +5,6 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 export PYTHONPATH := $(CURDIR)/platform:$(CURDIR)
-unexport PYTHONDONTWRITEBYTECODE # or every test process compiles two thousand files again
 # container images set it; each of the many short processes would compile the same modules anew
 unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
@@ -95,7 +94,7 @@ test-postgres: setup-dev ## The database tests again, on a real PostgreSQL (anal
 test-slow: setup-dev browser nginx ## Real engine, faults and a real browser
 	$(PYTEST) $(SHARED) -m "slow and not (engine or fault or e2e)"
 	$(PYTEST) -n 1 -m "(engine or fault) and not e2e"
-	$(PYTEST) -n 1 -m e2e # apart: the browser driver keeps an event loop running in its process
+	$(PYTEST) -n 1 -m e2e tests/e2e # apart: the browser driver keeps an event loop running in its process
 
 test-engines: setup-dev ## vLLM in an environment of its own, and real runs on it (ENGINES_HOME keeps it; ten minutes)
 	ASSAY_HOME=$(ENGINES_HOME) .venv/bin/assay engines install vllm==0.32.0 --variant cpu

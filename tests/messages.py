@@ -24,7 +24,7 @@ SHOWN = (
 )
 MODULES = (
     *("words.py", "hostile.py", "templatetags/assay.py", "views/run_tables.py"),
-    *("views/reports.py", "reports/chapters.py"),
+    *("views/reports.py", "views/report_chapters.py"),
     *(
         f"contexts/{name}.py"
         for name in (

@@ -22,7 +22,7 @@ router = Router(tags=["findings"])
 State = Literal["open", "acknowledged", "expected", "fixed"]
 
 
-class FindingOut(Schema):
+class ScheduleFindingOut(Schema):
     """``metrics`` moved together; ``identity`` and ``residuals`` say what else differs from before."""
 
     finding: UUID
@@ -40,7 +40,7 @@ class FindingOut(Schema):
 
 
 class FindingsOut(Paged):
-    findings: list[FindingOut]
+    findings: list[ScheduleFindingOut]
 
 
 class Moved(Schema):
@@ -68,12 +68,14 @@ def list_findings(
     return {"findings": [finding_document(f) for f in part.rows], **place(paging, part.total)}
 
 
-@router.get("/{uuid:finding_id}", response=answers(FindingOut))
+@router.get("/{uuid:finding_id}", response=answers(ScheduleFindingOut))
 def get_finding(request: HttpRequest, finding_id: UUID) -> dict[str, Any]:
     return _described(finding_id)
 
 
-@router.post("/{uuid:finding_id}/state", response=answers(FindingOut), auth=may(Action.manage))
+@router.post(
+    "/{uuid:finding_id}/state", response=answers(ScheduleFindingOut), auth=may(Action.manage)
+)
 def move_finding(request: HttpRequest, finding_id: UUID, moved: Moved) -> dict[str, Any]:
     """Acknowledge it, say why it was expected, what fixed it, or open it again."""
     by = access_of(request).user.get_username()

@@ -32,7 +32,8 @@ def installed_versions(
 
     ``offered`` are notes of the same form, with their kind, that workers elsewhere gave of theirs.
     """
-    kind, key = str(declared["environment"]["kind"]), declared["key"]
+    environment = declared.get("environment") or {}  # an imported run may say none
+    kind, key = str(environment.get("kind", "platform")), declared["key"]
     elsewhere = [n for k, n in offered if k == kind and n["pin"]["key"] == key]
     if kind == "platform":
         versions = [_of_platform(n["pin"]["version"]) for n in elsewhere]
@@ -40,7 +41,7 @@ def installed_versions(
     name = _ENVIRONMENT if kind == "venv" else _IMAGE
     notes = [(f.name, note) for f, note in _notes(home, name) if note["pin"]["key"] == key]
     notes += [(f"{key}-{n['pin']['version']}", dict(n)) for n in elsewhere if n.get("lock_sha256")]
-    pin = declared["environment"].get("lock_sha256")
+    pin = environment.get("lock_sha256")
     variants = {n["pin"]["variant"] for _, n in notes if pin and n.get("lock_sha256") == pin}
     return [
         _installed(folder, note)

@@ -124,7 +124,7 @@ def test_predictions_are_registered_with_the_calibrations_digest(
     _, stored = store(own, fitted(runs, RULES, home))
     claim = Claim(
         execution_id=uuid7(), run_id=uuid7(), token="t", study="made", repetition=0, position=0, runs=1,
-        spec=made_scan.cell_spec("64 in, 4 at once"), spec_digest="s" * 64, folder=tmp_path,
+        spec=made_scan.cell_spec("64 in, 4 at once"), spec_digest="s" * 64, folder=tmp_path, devices=(),
     )  # fmt: skip
     prepared = Prepared(
         exit_code=0, findings=(), plan_digest="p" * 64, plan={}, estimated_bytes=0, interrupted=False,
