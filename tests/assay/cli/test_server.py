@@ -263,8 +263,10 @@ def test_a_verb_of_this_machine_alone_is_refused_on_a_server(capsys: CAPTURE) ->
 
 
 def test_a_schedule_is_added_there_and_what_is_refused_here_is_refused_there(
-    site: Site, capsys: CAPTURE
+    site: Site, capsys: CAPTURE, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    wide = here(site, "token", "new", "wide", "--scopes", "view,write,review,manage").strip()
+    monkeypatch.setenv("ASSAY_TOKEN", wide)
     wanted = ("schedule", "add", "weekly", "study=smollm2_torch", "--cron", "30 2 * * 1", "--json")
 
     assert there(site, *wanted) == 0

@@ -15,7 +15,9 @@ def spec(bundle: Path = Path("/recorded/bundle"), digest: str = "0" * 64) -> dic
         "environment": {
             "kind": "platform",
             "lock_sha256": None,
+            "image": None,
             "image_digest": None,
+            "image_root": "read_only",
             "url": None,
         },
         "settings": {"bundle": str(bundle), "bundle_digest": digest, "speed": 1.0},
