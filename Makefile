@@ -11,7 +11,7 @@ WORKERS ?= 2
 SERVE ?= 1
 PYTEST := $(PY) -m pytest -q
 SHARED := -n $(WORKERS) --dist worksteal # neighbours stay together: they share what is made once
-SLOW_MARKS := engine or engine_env or fault or e2e or slow
+SLOW_MARKS := engine or engine_env or fault or e2e or slow or soak
 ENGINES_HOME ?= $(CURDIR)/var/engines-home
 
 .PHONY: help setup setup-dev browser nginx run up worker check lint types imports migrations security audit fmt test calibrate \
@@ -92,8 +92,8 @@ test-postgres: setup-dev ## The database tests again, on a real PostgreSQL (anal
 		--ignore tests/assay/analysis --ignore tests/assay/archive
 
 test-slow: setup-dev browser nginx ## Real engine, faults and a real browser
-	$(PYTEST) $(SHARED) -m "slow and not (engine or fault or e2e)"
-	$(PYTEST) -n 1 -m "(engine or fault) and not e2e"
+	$(PYTEST) $(SHARED) -m "slow and not (engine or fault or e2e or soak)"
+	$(PYTEST) $(SHARED) -m "(engine or fault) and not (e2e or soak)"
 	$(PYTEST) -n 1 -m e2e tests/e2e # apart: the browser driver keeps an event loop running in its process
 
 test-engines: setup-dev ## vLLM in an environment of its own, and real runs on it (ENGINES_HOME keeps it; ten minutes)

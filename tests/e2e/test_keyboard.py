@@ -63,8 +63,8 @@ def test_a_ledger_is_read_down_to_one_request_and_exported(browse: Open, site: S
     page.keyboard.press("Enter")
 
     lines = download.value.path().read_text(encoding="utf-8").splitlines()
-    assert [line.partition(",")[0] for line in lines[1:]] == ["load-0006.A1", "load-0022.A1"]
-    page.wait_for_url(re.compile(r"/attempts/load-0022\.A1$"))
+    assert [line.partition(",")[0] for line in lines[1:]] == ["load-0006.A1", "load-0011.A1"]
+    page.wait_for_url(re.compile(r"/attempts/load-0011\.A1$"))
 
 
 def test_a_run_is_submitted_for_review(browse: Open, site: Site) -> None:

@@ -44,7 +44,7 @@ def test_a_worker_killed_in_any_phase_loses_that_run_and_nothing_else(
         mark = tmp_path / f"at-{phase}"
         behave(hang_in=phase, mark=str(mark))
         run = fake.submit(*SMOKE)
-        wait_until(mark.exists, seconds=30, what=fake.logs)
+        wait_until(mark.exists, seconds=120, what=fake.logs)
 
         worker.kill()
         worker.wait()
@@ -55,7 +55,7 @@ def test_a_worker_killed_in_any_phase_loses_that_run_and_nothing_else(
         lost.append(run)
 
     after = fake.submit(*SMOKE)
-    wait_until(lambda: state_of(fake, after) == "sealed", seconds=30, what=fake.logs)
+    wait_until(lambda: state_of(fake, after) == "sealed", seconds=120, what=fake.logs)
 
     assert states(fake) == {"lost": 4, "sealed": 1}
     assert leftovers(fake) == NOTHING_LEFT
@@ -75,13 +75,13 @@ def test_a_killed_runner_fails_its_run_and_the_worker_goes_on(
     mark = tmp_path / "at-execute"
     behave(hang_in="execute", mark=str(mark))
     run = fake.submit(*SMOKE)
-    wait_until(mark.exists, seconds=30, what=fake.logs)
+    wait_until(mark.exists, seconds=120, what=fake.logs)
 
     behave()
     os.kill(int(mark.read_text()), signal.SIGKILL)
     after = fake.submit(*SMOKE)
 
-    wait_until(lambda: state_of(fake, after) == "sealed", seconds=30, what=fake.logs)
+    wait_until(lambda: state_of(fake, after) == "sealed", seconds=120, what=fake.logs)
     assert fake.show(run)["reason"].startswith("the runner ended with exit code -9")
     assert states(fake) == {"failed": 1, "sealed": 1}
     assert leftovers(fake) == NOTHING_LEFT
@@ -94,17 +94,17 @@ def test_killed_beat_and_web_cost_no_run(fake: Stack, behave: Callable[..., None
     beat, web = fake.start("beat"), fake.start("web", "--port", str(free_port()))
     behave(seconds=4)
     run = fake.submit(*SMOKE)
-    wait_until(lambda: state_of(fake, run) == "running", seconds=30, what=fake.logs)
+    wait_until(lambda: state_of(fake, run) == "running", seconds=120, what=fake.logs)
 
     for process in (beat, web):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
-    wait_until(lambda: state_of(fake, run) == "sealed", seconds=30, what=fake.logs)
+    wait_until(lambda: state_of(fake, run) == "sealed", seconds=120, what=fake.logs)
     # without a scheduler a submitted run is found by its nudge; with the next one by the poll as well
     behave()
     again = fake.submit(*SMOKE)
-    wait_until(lambda: state_of(fake, again) == "sealed", seconds=30, what=fake.logs)
+    wait_until(lambda: state_of(fake, again) == "sealed", seconds=120, what=fake.logs)
     assert leftovers(fake) == NOTHING_LEFT
 
 
@@ -114,16 +114,16 @@ def test_a_message_that_comes_twice_or_much_later_runs_nothing_twice(
 ) -> None:
     behave(seconds=1)
     fake.start("worker")
-    wait_until(lambda: rows(fake, "SELECT 1 FROM execution_registration") != [], seconds=30)
+    wait_until(lambda: rows(fake, "SELECT 1 FROM execution_registration") != [], seconds=120)
     run = fake.submit(*SMOKE)
     redeliver(fake, times=5)
-    wait_until(lambda: state_of(fake, run) == "sealed", seconds=30, what=fake.logs)
+    wait_until(lambda: state_of(fake, run) == "sealed", seconds=120, what=fake.logs)
 
     redeliver(fake, times=5)  # as a broker does after its visibility time-out, an hour later
     behave()
     after = fake.submit(*SMOKE)
 
-    wait_until(lambda: state_of(fake, after) == "sealed", seconds=30, what=fake.logs)
+    wait_until(lambda: state_of(fake, after) == "sealed", seconds=120, what=fake.logs)
     assert leftovers(fake) == NOTHING_LEFT
     assert value(fake, "SELECT count(*) FROM execution_execution") == 2
 

@@ -47,14 +47,14 @@ def test_runs_wait_in_the_database_while_the_broker_is_away(team: Team) -> None:
     stack.start("worker")
     stack.start("beat")
     stack.submit(*SMOKE)
-    wait_until(lambda: sealed(stack) == 1, seconds=40, what=stack.logs)
+    wait_until(lambda: sealed(stack) == 1, seconds=120, what=stack.logs)
 
     redis.stop()
     runs = [stack.submit(*SMOKE) for _ in range(2)]  # accepted without a broker
     assert states(stack) == {"sealed": 1, "queued": 2}
     redis.start()
 
-    wait_until(lambda: sealed(stack) == 3, seconds=60, what=stack.logs)
+    wait_until(lambda: sealed(stack) == 3, seconds=120, what=stack.logs)
     assert len(set(runs)) == 2
     assert leftovers(stack) == NOTHING_LEFT
 
@@ -68,7 +68,7 @@ def test_a_run_outlives_a_database_that_is_away_for_longer_than_its_lease(
     behave(seconds=2)
     stack.submit(*SMOKE)
     stack.submit(*SMOKE)
-    wait_until(lambda: states(stack).get("running") == 1, seconds=40, what=stack.logs)
+    wait_until(lambda: states(stack).get("running") == 1, seconds=120, what=stack.logs)
 
     postgres.stop()
     time.sleep(LEASE_S + 2)  # the run ends meanwhile, and its lease runs out
@@ -76,6 +76,6 @@ def test_a_run_outlives_a_database_that_is_away_for_longer_than_its_lease(
     if beat.poll() is not None:  # as its keeper would
         stack.start("beat")
 
-    wait_until(lambda: sealed(stack) == 2, seconds=60, what=stack.logs)
+    wait_until(lambda: sealed(stack) == 2, seconds=120, what=stack.logs)
     assert value(stack, "SELECT count(*) FROM execution_execution") == 2
     assert leftovers(stack) == NOTHING_LEFT

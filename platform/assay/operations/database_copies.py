@@ -153,6 +153,8 @@ def _fill(folder: Path, tables: Mapping[str, list[str]]) -> None:
 
 def _wind_on(own: Any, tables: Mapping[str, list[str]]) -> None:
     """Numbers that the database gives out go on after the highest that was restored."""
+    from psycopg import sql  # PostgreSQL's alone
+
     for table in tables:
         question = (
             "SELECT a.attname, pg_get_serial_sequence(%s, a.attname) FROM pg_attribute a "
@@ -160,6 +162,8 @@ def _wind_on(own: Any, tables: Mapping[str, list[str]]) -> None:
         )
         for column, sequence in own.execute(question, [f'"{table}"', f'"{table}"']).fetchall():
             if sequence is not None:
-                highest = f'SELECT COALESCE(MAX("{column}"), 0) + 1 FROM "{table}"'
+                highest = sql.SQL("SELECT COALESCE(MAX({}), 0) + 1 FROM {}").format(
+                    sql.Identifier(column), sql.Identifier(table)
+                )
                 (number,) = own.execute(highest).fetchone()
                 own.execute("SELECT setval(%s, %s, false)", [sequence, number])

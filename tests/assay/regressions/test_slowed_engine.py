@@ -11,7 +11,7 @@ import pytest
 
 from tests.stacks import CHECKOUT, Stack
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.soak, pytest.mark.timeout(1200)]
 
 DELAY = "engine.settings.injected_delay_s"
 STUDY = "study=smollm2_regression"
