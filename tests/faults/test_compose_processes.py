@@ -63,6 +63,7 @@ def test_a_run_goes_through_the_services_and_each_is_well_by_its_own_check(
             run = stack.submit("study=smollm2_smoke", "prediction.enabled=false")
             wait_until(lambda: states(stack) == {"sealed": 1}, seconds=120, what=stack.logs)
 
+            wait_until(lambda: checked(stack, "beat", port) == 0, seconds=120, what=stack.logs)
             assert {name: checked(stack, name, port) for name in STARTED} == dict.fromkeys(
                 STARTED, 0
             )

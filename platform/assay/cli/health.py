@@ -7,7 +7,7 @@ from assay.cli.database import set_up
 from assay.cli.exits import DONE, FAILED, complain
 
 HELP = "Exit 0 if the dashboard, this machine's worker or the scheduler works, 1 with the reason if not."
-BEAT_S = 600.0  # the scheduler notes what it sent every three minutes
+BEAT_S = 600.0  # the scheduler notes what it sent far more often
 WEB_S = 10.0
 
 

@@ -48,6 +48,7 @@ def _configure() -> None:
         worker_concurrency=2,
         worker_hijack_root_logger=False,
         beat_scheduler=settings.CELERY_BEAT_SCHEDULER,
+        beat_sync_every=10,  # else it notes nothing for three minutes, and looks unwell
         beat_schedule={
             "poll": {
                 "task": "assay.execution.tasks.poll",
