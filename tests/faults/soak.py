@@ -23,6 +23,7 @@ import psutil
 from runners.protocol import manifest
 from tests.faults.database import TERMINAL, leftovers, rows, states, value
 from tests.faults.own_servers import OwnPostgres, OwnRedis, own_servers
+from tests.faults.processes import processes_below
 from tests.stacks import LEASE_S, Stack
 
 SMOKE = ("study=smollm2_smoke", "prediction.enabled=false")
@@ -180,17 +181,6 @@ class Soak:
                 "processes": len(processes_below(self.stack.home)),
             },
         }
-
-
-def processes_below(home: Path) -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("ASSAY_HOME") == str(home) and process.status() != "zombie":
-                found.append(process)
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
-    return found
 
 
 def runners_below(home: Path) -> list[psutil.Process]:

@@ -5,11 +5,11 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 from runners.protocol import manifest
 from tests.faults.database import NOTHING_LEFT, leftovers, rows, states, value
+from tests.faults.processes import processes_below
 from tests.stacks import Stack, wait_until
 
 pytestmark = [pytest.mark.fault, pytest.mark.slow]
@@ -20,18 +20,6 @@ LOST_WITHIN_S = 60.0
 def state_of(stack: Stack, run: str) -> str:
     hexed = run.replace("-", "")
     return str(value(stack, f"SELECT state FROM ledger_run WHERE id IN ('{run}', '{hexed}')"))
-
-
-def processes_below(home: Path) -> list[psutil.Process]:
-    """Every process that works in this home, but for those that a test started itself."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("ASSAY_HOME") == str(home) and process.status() != "zombie":
-                found.append(process)
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
-    return found
 
 
 @pytest.mark.parametrize("stack", ["embedded"], indirect=True)
