@@ -4,14 +4,13 @@ What is noted was asked of the image once: version and build of its engine, its 
 digest does not move, so that holds for every run of it. The image itself stays docker's.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.environments import docker
-from runners.environments.pins import EnginePin, engines_folder
+from runners.environments import docker, notes
+from runners.environments.pins import EnginePin
 from runners.environments.records import PARSER
 
 RECORD = "image.json"
@@ -64,25 +63,17 @@ def pin_of(key: str, version: str, digest: str) -> EnginePin:
 
 
 def write(image: InstalledImage, into: Path) -> None:
-    document = {k: v for k, v in asdict(image).items() if k != "folder"}
-    (into / RECORD).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    notes.write(image, into / RECORD)
 
 
 def read(folder: Path) -> InstalledImage | None:
     """The image that this folder notes; None if there is no readable note of one."""
-    try:
-        document = json.loads((folder / RECORD).read_bytes())
-        return InstalledImage(folder=folder, **{**document, "pin": EnginePin(**document["pin"])})
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
+    return notes.read(InstalledImage, folder / RECORD)
 
 
 def installed() -> Iterator[InstalledImage]:
     """Every noted image, by name."""
-    folder = engines_folder()
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if not path.name.startswith(".") and (found := read(path)) is not None:
-            yield found
+    return notes.installed(read)
 
 
 def find(*, key: str, version: str, digest: str) -> InstalledImage | None:

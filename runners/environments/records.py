@@ -1,13 +1,13 @@
 """What an installed engine environment says of itself, and how one is found again."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.environments.pins import EnginePin, engines_folder
+from runners.environments import notes
+from runners.environments.pins import EnginePin
 
 RECORD, LOCK, PARSER = "environment.json", "lock.txt", "parser.json"
 
@@ -44,25 +44,17 @@ class Environment:
 
 
 def write(environment: Environment, into: Path) -> None:
-    document = {k: v for k, v in asdict(environment).items() if k != "folder"}
-    (into / RECORD).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    notes.write(environment, into / RECORD)
 
 
 def read(folder: Path) -> Environment | None:
     """The environment in this folder; None if there is no readable record of one."""
-    try:
-        document = json.loads((folder / RECORD).read_bytes())
-        return Environment(folder=folder, **{**document, "pin": EnginePin(**document["pin"])})
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
+    return notes.read(Environment, folder / RECORD)
 
 
 def installed() -> Iterator[Environment]:
-    """Every whole environment, by name. Unfinished ones begin with a dot and are none."""
-    folder = engines_folder()
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if not path.name.startswith(".") and (found := read(path)) is not None:
-            yield found
+    """Every whole environment, by name."""
+    return notes.installed(read)
 
 
 def find(*, key: str, version: str, lock_sha256: str | None) -> Environment | None:
