@@ -6,8 +6,6 @@ A row goes with its worker; one that was killed stops giving signs and counts no
 import logging
 import threading
 from datetime import timedelta
-from types import TracebackType
-from typing import Self
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections, transaction
@@ -82,7 +80,7 @@ def live_offers() -> list[Offer]:
 
 
 class SignsOfLife:
-    """Keeps a worker registered until the block, or ``stop``, ends it."""
+    """Keeps a worker registered from ``start`` to ``stop``."""
 
     def __init__(self, worker: Worker, offer: Offer) -> None:
         self._worker = worker
@@ -90,17 +88,11 @@ class SignsOfLife:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="signs of life", daemon=True)
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
         register(self._worker, self._offer)
         self._thread.start()
-        return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def stop(self) -> None:
         self._over.set()
         self._thread.join()
         try:

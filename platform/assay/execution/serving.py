@@ -42,14 +42,16 @@ class Serving:
     def stop(self) -> None:
         with self._lock:
             if self._signs is not None:
-                self._signs.__exit__(None, None, None)
+                self._signs.stop()
                 self._signs = None
 
     def _look(self) -> None:
         self._offer = offers.look(self._home, self._queues)
         if self._signs is not None:
-            self._signs.__exit__(None, None, None)
-        self._signs = SignsOfLife(this_worker(), self._offer).__enter__()
+            self._signs.stop()
+        signs = SignsOfLife(this_worker(), self._offer)
+        signs.start()
+        self._signs = signs
         log.info(
             "serving %s with %s and %s",
             ", ".join(self._queues),
