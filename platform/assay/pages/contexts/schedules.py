@@ -1,4 +1,4 @@
-"""Schedules: what fires when, the series of each watched metric, and what was found."""
+"""Schedules: what fires when, and the series of each watched metric."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +17,9 @@ from assay.analysis.regression.answers import GREEN, Answer
 from assay.pages.charts.series import Band, Hindsight, Point, Stretch, series
 from assay.pages.charts.theme import Figure
 from assay.pages.formatting import Quantity, quantity, scale_of
-from assay.regressions.findings import STEPS, STILL_OPEN
+from assay.regressions.findings import STILL_OPEN
 from assay.regressions.models import (
     BaselineRecord,
-    Bisection,
-    BisectionStart,
     CheckRecord,
     Finding,
     Firing,
@@ -30,8 +28,6 @@ from assay.regressions.models import (
 )
 from assay.regressions.queries import latest_answers, next_slot, visible_findings, visible_schedules
 from assay.regressions.slots import Slot
-from experiments.changes import catalogue
-from experiments.changes.record import VersionRecord
 
 SHOWN_FIRINGS = 50
 
@@ -104,40 +100,6 @@ class SchedulePage:
         return not any(w.rows for w in self.watched)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MovedMetric:
-    """``address`` is that of its series."""
-
-    name: str
-    change: float | None
-    reason: str
-
-    @property
-    def address(self) -> str:
-        return self.name.replace(" ", ":", 1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BisectionView:
-    bisection: Bisection
-    starts: list[BisectionStart]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingPage:
-    finding: Finding
-    metrics: list[MovedMetric]
-    moved: list[dict[str, object]]
-    unknown: int
-    steps: list[object]
-    next_states: Sequence[str]
-    records: list[VersionRecord]
-    versions: tuple[str, str] | None  # of the engine, before and after, where it changed
-    bisections: list[BisectionView]
-    may_manage: bool
-    may_write: bool
-
-
 def address_of(watch: Watch) -> str:
     return f"{watch.rule}:{watch.statistic}"
 
@@ -174,44 +136,6 @@ def schedule_page(schedule_id: UUID, access: Access) -> SchedulePage:
         may_manage=access.may(Action.manage, schedule.project_id),
         may_write=access.may(Action.write, schedule.project_id),
     )
-
-
-def finding_page(finding_id: UUID, access: Access) -> FindingPage:
-    finding = get_object_or_404(Finding.objects.select_related("schedule", "run"), pk=finding_id)
-    differing = [f for f in finding.identity if f["verdict"] != "unknown"]
-    return FindingPage(
-        finding=finding,
-        metrics=[
-            MovedMetric(name=m["metric"], change=m["change"], reason=m["reason"])
-            for m in finding.metrics
-        ],
-        moved=differing,
-        unknown=len(finding.identity) - len(differing),
-        steps=list(finding.steps.order_by("pk")),
-        next_states=STEPS[finding.state],
-        records=_records(finding),
-        versions=_versions(finding),
-        bisections=_bisections(finding),
-        may_manage=access.may(Action.manage, finding.schedule.project_id),
-        may_write=access.may(Action.write, finding.schedule.project_id),
-    )
-
-
-def _records(finding: Finding) -> list[VersionRecord]:
-    known = {record.id: record for record in catalogue.records(finding.run.engine_key)}
-    return [known[key] for key in finding.records if key in known]
-
-
-def _versions(finding: Finding) -> tuple[str, str] | None:
-    field = next((f for f in finding.identity if f["field"] == "engine.version"), None)
-    return (str(field["before"]), str(field["after"])) if field else None
-
-
-def _bisections(finding: Finding) -> list[BisectionView]:
-    return [
-        BisectionView(bisection=one, starts=list(one.starts.select_related("study").order_by("pk")))
-        for one in finding.bisections.order_by("-pk")
-    ]
 
 
 def _newest_answers(answers: Sequence[CheckRecord]) -> dict[str, int]:

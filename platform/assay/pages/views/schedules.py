@@ -15,8 +15,8 @@ from assay.archive.installed_engines import installed_versions
 from assay.archive.paths import Home
 from assay.execution.scheduled import submit
 from assay.ledger.models import Run
+from assay.pages.contexts.finding import finding_page
 from assay.pages.contexts.schedules import (
-    finding_page,
     open_findings,
     schedule_page,
     schedule_rows,
