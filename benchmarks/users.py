@@ -1,12 +1,12 @@
 """Fifty people on the dashboard while runs go: how long a page takes, and whether any fails.
 
-    python benchmarks/users.py [--users 50] [--seconds 60] [--think 3] [--home FOLDER] [--study smollm2_smoke]
+    python benchmarks/users.py [--users 50] [--seconds 120] [--think 10] [--home FOLDER] [--run OVERRIDE ...]
 
 gunicorn, a worker and the scheduler run as ``assay up`` starts them, on a home with some thousand runs;
-runs are queued so that the worker is never idle. Each user is signed in, keeps one connection, opens a
-page, reads it for a while (exponential, ``--think`` seconds in the mean) and opens another. Only loopback,
-and it ends by itself. The time is from the request to the last byte, waiting for a free thread included. Exit
-code 1: the target was missed.
+runs on the torch engine (one thread: the other core is for the people) are queued so that the worker is never
+idle. Each user is signed in, keeps one connection, opens a page, reads it a while (exponential, ``--think``
+seconds in the mean) and opens another. Only loopback, and it ends by itself. The time is from the request
+to the last byte, waiting for a free thread included. Exit code 1: the target was missed.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +38,7 @@ SEED = 20261130
 # What people look at: mostly lists and runs; comparing is rarer.
 OFTEN = ("home", "runs", "runs filtered", "run overview", "run ledgers", "run latency", "study")
 WEB_WORKERS = 2
+RUN = ("study=smollm2_smoke", "engine=torch_small")
 
 
 @dataclass
@@ -51,10 +52,12 @@ class Seen:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--think", type=float, default=3.0, help="seconds between pages, mean")
+    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--think", type=float, default=10.0, help="seconds between pages, mean")
     parser.add_argument("--runs", type=int, default=2_000, help="in the database before")
-    parser.add_argument("--study", default="smollm2_smoke", help="what the worker carries out")
+    parser.add_argument(
+        "--run", nargs="+", default=RUN, metavar="OVERRIDE", help="what the worker carries out"
+    )
     parser.add_argument("--queued", type=int, default=40, help="runs queued for it")
     parser.add_argument("--home", type=Path, default=Path("/tmp/assay-users"), help="kept")
     asked = parser.parse_args()
@@ -63,7 +66,7 @@ def main() -> int:
     os.environ["ASSAY_SECRET_KEY"] = secrets.token_urlsafe(50)  # signs the users' sessions here too
     filled = fill(home, runs=asked.runs, attempts=2_000, events=8)
     known = addresses(filled)
-    _queue(asked.study, asked.queued)
+    _queue(asked.run, asked.queued)
     with _up(home) as port:
         before = _ended()
         met = _let_in(port, known, asked)
@@ -71,11 +74,11 @@ def main() -> int:
     return _report(met, asked, ended)
 
 
-def _queue(study: str, count: int) -> None:
+def _queue(overrides: Sequence[str], count: int) -> None:
     """Runs that wait for the worker, beside those left over from an earlier call."""
     command = [
         *(sys.executable, "-P", "-m", "assay.cli.main", "submit"),
-        *(f"study={study}", f"study.repetitions={count}"),
+        *(*overrides, f"study.repetitions={count}"),
     ]
     environment = os.environ | {"PYTHONPATH": _python_path()}
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)

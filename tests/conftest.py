@@ -7,7 +7,7 @@ import pytest
 import pytest_socket
 
 from assay.archive.paths import Home
-from tests import economy, guards, selection, servers, traceability
+from tests import economy, guards, migrated, selection, servers, traceability
 from tests.stacks import Stack
 
 
@@ -58,8 +58,15 @@ def redis_url() -> str:
 
 @pytest.fixture
 def fresh_postgres_url() -> Iterator[str]:
-    """A database of its own for processes that a test starts."""
+    """An empty database of its own for processes that a test starts."""
     with servers.postgres_database() as url:
+        yield url
+
+
+@pytest.fixture
+def migrated_postgres_url() -> Iterator[str]:
+    """A database of this version of its own for processes that a test starts."""
+    with migrated.postgres_database() as url:
         yield url
 
 
@@ -71,15 +78,16 @@ def fresh_postgres_url() -> Iterator[str]:
 )
 def stack(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stack]:
     """SQLite with the folder broker, and PostgreSQL with Redis; the processes are ended afterwards."""
-    variables = {}
+    home, variables = tmp_path / "home", {}
     if request.param == "team":
+        home.mkdir()
         variables = {
-            "ASSAY_DATABASE_URL": request.getfixturevalue("fresh_postgres_url"),
+            "ASSAY_DATABASE_URL": request.getfixturevalue("migrated_postgres_url"),
             "ASSAY_REDIS_URL": request.getfixturevalue("fresh_redis_url"),
         }
-    made = Stack(home=tmp_path / "home", variables=variables)
-    done = made.assay("migrate")
-    assert done.returncode == 0, done.stderr
+    else:
+        migrated.embedded(home)
+    made = Stack(home=home, variables=variables)
     yield made
     made.stop()
 

@@ -38,17 +38,17 @@ def name_this_run() -> None:
 
 def postgres_url() -> str:
     """The URL of an empty maintenance database; every test database is created beside it."""
-    return _shared("postgres", _start_postgres)["url"]
+    return shared("postgres", _start_postgres)["url"]
 
 
 @contextmanager
-def postgres_database() -> Iterator[str]:
-    """The URL of an empty database, dropped afterwards."""
+def postgres_database(template: str = "template1") -> Iterator[str]:
+    """The URL of a database of its own, empty or a copy of ``template``; dropped afterwards."""
     import psycopg
 
     name, maintenance = f"t{uuid.uuid4().hex}", postgres_url()
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
         yield maintenance.replace("/postgres?", f"/{name}?")
     finally:
@@ -57,7 +57,7 @@ def postgres_database() -> Iterator[str]:
 
 
 def redis_url() -> str:
-    return _shared("redis", _start_redis)["url"]
+    return shared("redis", _start_redis)["url"]
 
 
 _redis_numbers = itertools.count(1)
@@ -97,7 +97,8 @@ def _folder() -> Path:
     return Path(tempfile.gettempdir()) / f"assay-tests-{os.environ[RUN_VARIABLE]}"
 
 
-def _shared(name: str, start: Callable[[Path], dict[str, str]]) -> dict[str, str]:
+def shared(name: str, start: Callable[[Path], dict[str, str]]) -> dict[str, str]:
+    """What ``start`` says of the thing that it makes in the run's folder: once a run, for every worker."""
     folder = _folder()
     folder.mkdir(mode=0o755, exist_ok=True)
     state = folder / f"{name}.json"

@@ -258,10 +258,13 @@ class Keeper:
                     self._note("signalled", pid=process.pid, signal="TERM")
             self._serve(0.05)
         last = time.monotonic() + _GRACE_S
+        killed: set[tuple[int, int]] = set()  # once each: the kernel may take a while, it never forgets
         while (tree := self._look()) and time.monotonic() < last:
             for process in tree:
-                processes.send(process, signal.SIGKILL)
-                self._note("signalled", pid=process.pid, signal="KILL")
+                if (key := (process.pid, process.start_ticks)) not in killed:
+                    killed.add(key)
+                    processes.send(process, signal.SIGKILL)
+                    self._note("signalled", pid=process.pid, signal="KILL")
             self._serve(0.05)
         self._serve(0)
 

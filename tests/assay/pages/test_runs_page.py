@@ -6,16 +6,20 @@ import json
 from uuid import uuid4
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
+from assay.accounts.access import Access
 from assay.accounts.models import Project, Role, Team
 from assay.accounts.services import join, local_user
 from assay.analysis.documents import GradeDocument
 from assay.archive.paths import Home
 from assay.ledger.models import Run, Study
+from assay.pages.contexts.run_order import SORTS, kept_runs, ordered_ids
+from assay.pages.contexts.search import search
 from assay.review.models import Tag
 from tests.assay.pages import factory
 from tests.assay.pages.conftest import page
@@ -144,6 +148,20 @@ def test_runs_are_ordered_by_a_number_with_unknown_ones_last(
         # 99.4 ms at concurrency 1, 113.6 at 2, 142 at 4
         assert [row["run"] for row in rows[:3]] == [str(lab.sweep[n].pk) for n in order]
         assert all(row["ttft_p50_s"] is None for row in rows[3:])
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 2), (2, 5), (3, 6), (4, 9), (8, 20)])
+def test_pages_of_runs_by_a_number_are_pieces_of_one_order(
+    first: int, last: int, lab: Laboratory
+) -> None:
+    wanted = search(QueryDict("sort=ttft.p50"), SORTS)
+    kept = kept_runs(wanted, Access(user=local_user()))
+    whole = ordered_ids(wanted, kept, 0, 100)
+
+    piece = ordered_ids(wanted, kept, first, last)
+
+    assert len(set(whole)) == len(whole) == Run.objects.count()  # 3 with a number, 6 without
+    assert piece == whole[first:last]
 
 
 @pytest.mark.parametrize(

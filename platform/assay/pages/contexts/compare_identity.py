@@ -61,9 +61,13 @@ class FieldGroup:
     count: int
 
     @property
+    def is_same(self) -> bool:
+        """Equal on every side: one value stands for all of them."""
+        return self.key == Verdict.same
+
+    @property
     def is_open(self) -> bool:
-        is_asked_for = self.key == Verdict.same
-        return is_asked_for or (self.key != FOLLOWING and self.count <= MOST_OPEN)
+        return self.is_same or (self.key != FOLLOWING and self.count <= MOST_OPEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,31 +4,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import F, OrderBy, OuterRef, QuerySet, Subquery
-from django.utils import timezone
-
 from assay.accounts.access import Access
 from assay.accounts.models import Action, ListPage
-from assay.ledger.models import Run, ShownMeasure
-from assay.ledger.run_query.conditions import on_runs
-from assay.ledger.run_query.values import metric
+from assay.ledger.models import Run
 from assay.ledger.run_query.vocabulary import ENDED, LIVE
 from assay.ledger.visibility import visible_runs, visible_studies
 from assay.pages import words
 from assay.pages.contexts.measures import Headline
+from assay.pages.contexts.run_order import DEFAULT_SORT, kept_runs, ordered_ids
 from assay.pages.contexts.run_rows import RunRow, for_rows, run_rows
 from assay.pages.contexts.saved_views import ViewLine, view_lines
-from assay.pages.contexts.search import Language, Search, language, me
+from assay.pages.contexts.search import Language, Search, language
 from assay.pages.paging import Paged, window
 
-SORTS = {
-    "created": "created_at",
-    "state": "state",
-    "artifact": "artifact_name",
-    "engine": "engine_key",
-    "study": "study__name",
-}
-DEFAULT_SORT = "-created"
 OFFERED_VALUES = 200  # of a drop-down; a longer list is typed into the query
 MOST_COMPARED = 8
 EXPORT_LIMIT = 10_000
@@ -55,33 +43,11 @@ class RunsPage:
         return self.search.sort or DEFAULT_SORT
 
 
-def chosen_runs(wanted: Search, access: Access) -> QuerySet[Run]:
-    """Runs that the search keeps, in the asked order."""
-    kept = on_runs(wanted.query, now=timezone.now(), me=me(access))
-    sort = wanted.sort or DEFAULT_SORT
-    runs, order = _ordered(visible_runs(access).filter(kept), sort.removeprefix("-"))
-    first = order.desc(nulls_last=True) if sort.startswith("-") else order.asc(nulls_last=True)
-    return runs.order_by(*_order_by(sort, first))
-
-
-def _ordered(runs: QuerySet[Run], sort: str) -> tuple[QuerySet[Run], F]:
-    if sort in SORTS:
-        return runs, F(SORTS[sort])
-    rule, statistic = metric(sort, sort)
-    shown = ShownMeasure.objects.filter(run=OuterRef("pk"), rule=rule, statistic=statistic)
-    return runs.annotate(shown_number=Subquery(shown.values("value")[:1])), F("shown_number")
-
-
-def _order_by(sort: str, first: OrderBy) -> list[str | OrderBy]:
-    if sort == DEFAULT_SORT:
-        return ["-created_at", "-id"]  # as the index has it
-    return [first, "-created_at", "-id"]
-
-
 def runs_page(wanted: Search, page: str | None, access: Access) -> RunsPage:
-    chosen = chosen_runs(wanted, access)
-    where = window(chosen.count(), page)
-    rows = _rows(chosen, where.offset, where.offset + where.size, wanted.columns.headlines)
+    kept = kept_runs(wanted, access)
+    where = window(kept.count(), page)
+    ids = ordered_ids(wanted, kept, where.offset, where.offset + where.size)
+    rows = _rows_of(ids, wanted.columns.headlines)
     names = visible_studies(access).order_by().values_list("name", flat=True)
     served = visible_runs(access).order_by().values_list("artifact_name", "engine_key").distinct()
     pairs = list(served[:OFFERED_VALUES])
@@ -102,16 +68,9 @@ def runs_page(wanted: Search, page: str | None, access: Access) -> RunsPage:
 
 def exported_rows(wanted: Search, access: Access) -> Iterator[RunRow]:
     """Every row that the search keeps, up to ``EXPORT_LIMIT``, read a part at a time."""
-    ids = list(chosen_runs(wanted, access).values_list("id", flat=True)[:EXPORT_LIMIT])
+    ids = ordered_ids(wanted, kept_runs(wanted, access), 0, EXPORT_LIMIT)
     for at in range(0, len(ids), _EXPORT_ROWS):
         yield from _rows_of(ids[at : at + _EXPORT_ROWS], wanted.columns.headlines)
-
-
-def _rows(
-    chosen: QuerySet[Run], first: int, last: int, headlines: Sequence[Headline]
-) -> list[RunRow]:
-    """The ids first, from an index alone; then the rows of one page."""
-    return _rows_of(list(chosen.values_list("id", flat=True)[first:last]), headlines)
 
 
 def _rows_of(ids: Sequence[UUID], headlines: Sequence[Headline]) -> list[RunRow]:

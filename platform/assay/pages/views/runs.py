@@ -18,8 +18,9 @@ from assay.ledger.visibility import visible_runs
 from assay.pages import exports
 from assay.pages.addresses import local_address
 from assay.pages.contexts.measures import HEADLINES, Headline
+from assay.pages.contexts.run_order import SORTS
 from assay.pages.contexts.run_rows import RunRow
-from assay.pages.contexts.runs import SORTS, exported_rows, runs_page
+from assay.pages.contexts.runs import exported_rows, runs_page
 from assay.pages.contexts.search import search
 from assay.pages.middleware import request_access
 from assay.review import annotating
