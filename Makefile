@@ -8,6 +8,7 @@ export PYTHONPATH := $(CURDIR)/platform:$(CURDIR)
 # container images set it; each of the many short processes would compile the same modules anew
 unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
+WAITERS ?= 3 # for tests that mostly wait for engines, leases and time-outs (some 3 GiB each)
 SERVE ?= 1
 PYTEST := $(PY) -m pytest -q
 SHARED := -n $(WORKERS) --dist worksteal # neighbours stay together: they share what is made once
@@ -93,8 +94,8 @@ test-postgres: setup-dev ## The database tests again, on a real PostgreSQL (anal
 
 test-slow: setup-dev browser nginx ## Real engine, faults and a real browser
 	$(PYTEST) $(SHARED) -m "slow and not (engine or fault or e2e or soak)"
-	$(PYTEST) $(SHARED) -m "(engine or fault) and not (e2e or soak)"
-	$(PYTEST) -n 1 -m e2e tests/e2e # apart: the browser driver keeps an event loop running in its process
+	$(PYTEST) -n $(WAITERS) --dist worksteal -m "(engine or fault) and not (e2e or soak)"
+	$(PYTEST) -n $(WORKERS) --dist loadfile -m e2e tests/e2e # apart: the driver keeps an event loop; a file shares visits
 
 test-engines: setup-dev ## vLLM in an environment of its own, and real runs on it (ENGINES_HOME keeps it; ten minutes)
 	ASSAY_HOME=$(ENGINES_HOME) .venv/bin/assay engines install vllm==0.32.0 --variant cpu

@@ -1,12 +1,14 @@
 """Fifty people on the dashboard while runs go: how long a page takes, and whether any fails.
 
-    python benchmarks/users.py [--users 50] [--seconds 120] [--think 10] [--home FOLDER] [--run OVERRIDE ...]
+    python benchmarks/users.py [--users 50] [--seconds 120] [--think 10] [--home FOLDER] [--here]
 
 gunicorn, a worker and the scheduler run as ``assay up`` starts them, on a home with some thousand runs;
-runs on the torch engine (one thread: the other core is for the people) are queued so that the worker is never
-idle. Each user is signed in, keeps one connection, opens a page, reads it a while (exponential, ``--think``
-seconds in the mean) and opens another. Only loopback, and it ends by itself. The time is from the request
-to the last byte, waiting for a free thread included. Exit code 1: the target was missed.
+runs are queued so that the worker is never idle. Their engine is a replay of one real run, made first: a
+team's models compute on other machines than its dashboard. With ``--here`` the real engine runs beside
+the people, on one thread. Each user is signed in, keeps one connection, opens a page, reads it a while
+(exponential, ``--think`` seconds in the mean) and opens another. Only loopback, and it ends by itself.
+The time is from the request to the last byte, waiting for a free thread included. Exit code 1: the
+target was missed.
 """
 
 import argparse
@@ -38,7 +40,8 @@ SEED = 20261130
 # What people look at: mostly lists and runs; comparing is rarer.
 OFTEN = ("home", "runs", "runs filtered", "run overview", "run ledgers", "run latency", "study")
 WEB_WORKERS = 2
-RUN = ("study=smollm2_smoke", "engine=torch_small")
+HERE_RUN = ("study=smollm2_smoke", "engine=torch_small")
+STUDY = "smollm2_torch"
 
 
 @dataclass
@@ -55,9 +58,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--think", type=float, default=10.0, help="seconds between pages, mean")
     parser.add_argument("--runs", type=int, default=2_000, help="in the database before")
-    parser.add_argument(
-        "--run", nargs="+", default=RUN, metavar="OVERRIDE", help="what the worker carries out"
-    )
+    parser.add_argument("--here", action="store_true", help="the engine computes on this machine")
     parser.add_argument("--queued", type=int, default=40, help="runs queued for it")
     parser.add_argument("--home", type=Path, default=Path("/tmp/assay-users"), help="kept")
     asked = parser.parse_args()
@@ -66,7 +67,8 @@ def main() -> int:
     os.environ["ASSAY_SECRET_KEY"] = secrets.token_urlsafe(50)  # signs the users' sessions here too
     filled = fill(home, runs=asked.runs, attempts=2_000, events=8)
     known = addresses(filled)
-    _queue(asked.run, asked.queued)
+    os.environ["ASSAY_ARTIFACT_ROOTS"] = str(home / "store")  # where the replayed bundle lies
+    _queue(HERE_RUN if asked.here else _replayed(), asked.queued)
     with _up(home) as port:
         before = _ended()
         met = _let_in(port, known, asked)
@@ -74,12 +76,29 @@ def main() -> int:
     return _report(met, asked, ended)
 
 
+def _replayed() -> tuple[str, ...]:
+    """A run of ``STUDY`` against what one real run of it recorded, which is carried out if there is none."""
+    from assay.archive.paths import home_from_environment
+    from assay.ledger.models import Bundle
+
+    known = Bundle.objects.filter(run__study__name=STUDY, run__engine_key="torch", state="sealed")
+    if not known.exists():
+        _assay("run", f"study={STUDY}")
+    digest = known.latest("sealed_at").digest
+    folder = home_from_environment().bundle(digest)
+    return (
+        *(f"study={STUDY}", "engine=replay", "prediction=none"),
+        *(f"engine.settings.bundle={folder}", f"engine.settings.bundle_digest={digest}"),
+    )
+
+
 def _queue(overrides: Sequence[str], count: int) -> None:
     """Runs that wait for the worker, beside those left over from an earlier call."""
-    command = [
-        *(sys.executable, "-P", "-m", "assay.cli.main", "submit"),
-        *(*overrides, f"study.repetitions={count}"),
-    ]
+    _assay("submit", *overrides, f"study.repetitions={count}")
+
+
+def _assay(*words: str) -> None:
+    command = [sys.executable, "-P", "-m", "assay.cli.main", *words]
     environment = os.environ | {"PYTHONPATH": _python_path()}
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
 

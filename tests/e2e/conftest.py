@@ -5,12 +5,13 @@ from functools import cache, partial
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.e2e import databases, team, visits
 from tests.e2e import site as sites
 from tests.e2e.site import Site, Watched
 
+PATIENCE_MS = 20_000  # two browsers, their servers and a worker share two cores
 Open = Callable[..., Watched]
 Visit = Callable[[str], dict[visits.Screen, visits.Seen]]
 
@@ -48,6 +49,7 @@ def site(request: pytest.FixtureRequest) -> Site:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         found = sites.chromium(playwright)
         yield found

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import DateTimeField, ExpressionWrapper, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import CombinedExpression
-from django.db.models.functions import Now
+from django.db.models.functions import Abs, Now
 
 from assay.archive.paths import Home
 from assay.execution import device_leases
@@ -107,10 +107,14 @@ def _next_run(offer: Offer) -> Run | None:
 
 
 def queued_of_need() -> QuerySet[Run]:
-    """Runs that any worker may take, in the order of the queue."""
+    """Runs that any worker may take, in the order of the queue.
+
+    A position is never negative: its absolute value is what the queue's own index is in the order of, and no
+    other one. By the plain column PostgreSQL walks the index of places in a study, past every run that ended.
+    """
     return Run.objects.filter(
         state=RunState.queued, cancel_requested=False, reserved_by=""
-    ).order_by("study_id", "position", "repetition")
+    ).order_by("study_id", Abs("position"), "repetition")
 
 
 def needs_with_work(queues: Collection[str] | None = None) -> list[Any]:

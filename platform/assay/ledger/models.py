@@ -4,6 +4,7 @@ Per-attempt rows stay in Parquet beside the bundle. No prompt, answer or log tex
 """
 
 from django.db import models
+from django.db.models.functions import Abs
 
 from assay.accounts.models import MAIN_PROJECT, Project
 from runners.protocol.events import RunState
@@ -118,9 +119,12 @@ class Run(models.Model):
                 fields=["state", "queue", "study", "position", "repetition"],
                 name="run_queue_order",
             ),
-            # Of the queue alone: small, and in the order in which workers take runs.
+            # Of the queue alone: small, and in the order in which workers take runs (``queued_of_need``).
             models.Index(
-                fields=["need", "study", "position", "repetition"],
+                "need",
+                "study",
+                Abs("position"),
+                "repetition",
                 condition=models.Q(state=RunState.queued, reserved_by="", cancel_requested=False),
                 name="run_first_of_need",
             ),

@@ -4,7 +4,7 @@ Rows are only added: a suspicion that was resolved has a later row, and the last
 every tick; what has its answer is not looked at again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from assay.analysis.regression.series import Segment, Start, segments
 from assay.archive.paths import Home
 from assay.ledger.models import Run
 from assay.regressions import baselines, findings, fresh_starts, numeric_outputs
+from assay.regressions.earlier import Level, settled
 from assay.regressions.fresh_starts import Rerun
 from assay.regressions.models import Against, CheckRecord, Firing, FiringState, Schedule, Watch
 from assay.regressions.reading import metric_name, start_of
@@ -39,19 +40,28 @@ def look(schedule: Schedule, home: Home, rerun: Rerun) -> list[CheckRecord]:
     """The rows that this look added, oldest firing first. What has its last word costs no query."""
     added: list[CheckRecord] = []
     watches = list(schedule.watches.all())
-    said = CheckRecord.objects.filter(watch__schedule=schedule).order_by("pk")
-    answers = list(said.values_list("firing_id", "watch_id", "run_id", "answer"))
-    last = {(watch, run): answer for _, watch, run, answer in answers}  # the newest row wins
-    answered = {firing for firing, *_ in answers}
+    said = list(CheckRecord.objects.filter(watch__schedule=schedule).order_by("pk"))
+    last = {(row.watch_id, row.run_id): row for row in said}  # the newest row wins
+    answered = {row.firing_id for row in said}
     ended = _ended_runs(schedule)
+    under_way: set[Level] = set()  # what an earlier run is suspected of
     for firing in schedule.firings.exclude(state=FiringState.waiting).order_by("slot"):
         if firing.state != FiringState.submitted and firing.pk not in answered:
             added += _without_a_run(firing, watches)
         for run in ended.get(firing.study_id, ()):
-            open_ = [w for w in watches if last.get((w.pk, run)) in (None, Answer.suspected)]
+            open_ = [w for w in watches if _is_open(last.get((w.pk, run)))]
             if open_:
-                added += _answers(_judged(schedule, firing, run, home), open_, home, rerun)
+                judged = _judged(schedule, firing, run, home)
+                rows = _answers(judged, open_, under_way, home, rerun)
+                added += rows
+                last |= {(row.watch_id, row.run_id): row for row in rows}
+                own = [row for w in open_ if (row := last.get((w.pk, run))) is not None]
+                under_way |= {(r.watch_id, r.baseline_id) for r in own if _is_open(r)}
     return added
+
+
+def _is_open(last: CheckRecord | None) -> bool:
+    return last is None or last.answer == Answer.suspected
 
 
 def _ended_runs(schedule: Schedule) -> dict[UUID | None, list[UUID]]:
@@ -107,12 +117,17 @@ def _starts(schedule: Schedule, firing: Firing, run: Run, home: Home) -> list[St
 
 
 def _answers(
-    judged: Judged, watches: Sequence[Watch], home: Home, rerun: Rerun
+    judged: Judged,
+    watches: Sequence[Watch],
+    under_way: Collection[Level],
+    home: Home,
+    rerun: Rerun,
 ) -> list[CheckRecord]:
     if fresh_starts.are_running(judged.run):
         return []
     measured = [w for w in watches if w.rule != numeric.RULE]
-    looked = [(watch, *_check(judged, watch, home)) for watch in measured]
+    alone = [(watch, *_check(judged, watch, home)) for watch in measured]
+    looked = [(watch, settled(watch, c, seen, under_way), seen) for watch, c, seen in alone]
     refused = _ask(judged, looked, rerun)
     added = [_record(judged, watch, found, seen, refused) for watch, found, seen in looked]
     rows = [row for row in added if row is not None]
@@ -184,7 +199,7 @@ def _record(
         return None
     value = judged.starts[-1].values.get(metric_name(watch))
     level = seen.baseline.level if seen is not None else None
-    seen_change = found.confirmation.change if found.confirmation is not None else None
+    shown = found.confirmation if found.answer in (Answer.confirmed, Answer.improved) else None
     plain = (value - level) / abs(level) if value is not None and level is not None else None
     return CheckRecord.objects.create(
         watch=watch,
@@ -193,6 +208,6 @@ def _record(
         answer=found.answer,
         reason=found.reason + (refused if found.answer is Answer.suspected else ""),
         value=value,
-        change=seen_change if found.answer in (Answer.confirmed, Answer.improved) else plain,
+        change=shown.change if shown is not None else plain,
         baseline=seen.record if seen is not None else None,
     )

@@ -132,6 +132,49 @@ def test_a_better_level_is_improved_and_no_finding(lab: Laboratory) -> None:
     assert not Finding.objects.exists()
 
 
+def test_a_change_is_investigated_once_however_many_runs_came_after_it(lab: Laboratory) -> None:
+    steady(lab)
+    for value in (0.120, 0.121, 0.119):
+        lab.fire(value)
+    lab.fresh = [0.121, 0.119, 0.120]  # three, for the first of them
+
+    look_to_the_end(lab)
+    look(lab)
+
+    assert answers(lab)[12:] == ["suspected"] * 3 + ["confirmed"] * 3
+    assert len(lab.asked) == 3
+    first, second, third = lab.watch.checks.order_by("-pk")[:3][::-1]
+    assert first.reason == "+20.0%, shown by 3 fresh starts"
+    assert second.reason == f"+21.0%, as the fresh starts of run {first.run_id} showed"
+    assert {first.finding, second.finding, third.finding} == {Finding.objects.get()}
+
+
+def test_a_later_start_is_investigated_by_itself_once_the_finding_is_fixed(lab: Laboratory) -> None:
+    steady(lab)
+    lab.fire(0.120)
+    lab.fresh = [0.120] * 3
+    look_to_the_end(lab)
+    findings.move(Finding.objects.get().pk, "fixed", by="ada", comment="the old kernel again")
+    lab.fire(0.120)
+    lab.fresh = [0.100] * 30
+
+    assert look_to_the_end(lab).answer == Answer.ok
+    assert len(lab.asked) > 3
+
+
+def test_what_was_shown_on_one_side_says_nothing_of_the_other(lab: Laboratory) -> None:
+    steady(lab)
+    lab.fire(0.120)
+    lab.fresh = [0.120] * 3
+    look_to_the_end(lab)
+    lab.fire(0.080)
+    lab.fresh = [0.080] * 3
+
+    last = look_to_the_end(lab)
+
+    assert (last.answer, last.reason) == (Answer.improved, "-20.0%, shown by 3 fresh starts")
+
+
 def test_another_machine_begins_a_segment_of_its_own(lab: Laboratory) -> None:
     steady(lab)
     lab.fire(0.100)

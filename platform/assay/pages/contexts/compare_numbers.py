@@ -53,6 +53,12 @@ class MetricLine:
     limited_by: str
     cells: list[Cell]
 
+    @property
+    def absent(self) -> str:
+        """The one reason why no side has a value; empty where a side has one, or the reasons differ."""
+        reasons = {"" if cell.quantity else cell.absent for cell in self.cells}
+        return reasons.pop() if len(reasons) == 1 else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -19,7 +20,7 @@ DROP_DOWNS = {"state": "state", "study": "study", "artifact": "model", "engine":
 LONGEST = 2000  # of an address's query; what is too long is said, not silently lost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, for the cached property
 class Search:
     query: RunQuery
     columns: Columns = field(default_factory=Columns)
@@ -37,7 +38,7 @@ class Search:
     def active(self) -> bool:
         return not self.query.empty
 
-    @property
+    @cached_property
     def stated(self) -> dict[str, str]:
         """What each drop-down shows: the one value that the query asks of its field."""
         return {name: stated(self.text, field) for name, field in DROP_DOWNS.items()}
