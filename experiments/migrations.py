@@ -46,6 +46,7 @@ ADDED_IN_2: Mapping[str, Any] = MappingProxyType(
         "load.think_cv": None,
         "load.think_time": "constant",
         "load.trace": None,
+        "load.workers": 0,
         "evidence.calibrate_client": False,
         "workload.cancel": None,
         "workload.cancel_share": 0.0,

@@ -119,6 +119,7 @@ def check(document: Mapping[str, Any], *, policy: Policy = DEFAULT_POLICY) -> li
         *endpoints.check(document),
         *load.check(document, policy),
         *processes.check(document["load"]),
+        *processes.check_workers(document["load"], document["workload"]),
         *boundary.check(document),
         *contract.check(document),
     ]

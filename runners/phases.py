@@ -125,7 +125,7 @@ class Phases:
         before = self._done
 
         async def go() -> DriveReport:
-            drives = self._alone if self._processes(segment) == 1 else self._in_processes
+            drives = self._in_processes if self._is_shared(segment) else self._alone
             report = await drives(
                 rows,
                 client=client,
@@ -141,8 +141,9 @@ class Phases:
         if report.stop_reason is StopReason.capture_ended:
             raise disk_full("the captured reads could not be written any more")
 
-    def _processes(self, segment: Segment) -> int:
-        return int(self._spec["load"]["processes"]) if segment is Segment.load else 1
+    def _is_shared(self, segment: Segment) -> bool:
+        load = self._spec["load"]
+        return segment is Segment.load and (load["processes"] > 1 or load["workers"] > 0)
 
     async def _alone(
         self,
@@ -173,8 +174,11 @@ class Phases:
         progress: ProgressCallback,
         on_drain: Callable[[int], None] | None,
     ) -> DriveReport:
-        """The same rows in several processes; each makes connections of its own."""
-        count = self._processes(Segment.load)
+        """The same rows in several processes, the last of them on load workers' machines.
+
+        Each makes connections of its own.
+        """
+        count, workers = (self._spec["load"][name] for name in ("processes", "workers"))
         configs = [
             ShardConfig(
                 root=str(self._workspace.root),
@@ -187,7 +191,9 @@ class Phases:
             for number in range(count)
         ]
         driven = await drive_in_processes(
-            configs,
+            configs[: count - workers],
+            elsewhere=configs[count - workers :],
+            root=self._workspace.root,
             scratch=self._workspace.scratch,
             segment=Segment.load.value,
             progress=progress,

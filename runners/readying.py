@@ -9,7 +9,7 @@ from runners.evidence import host, processes, registration
 from runners.evidence.declared_limits import declared_limits
 from runners.evidence.record import Record
 from runners.load.process_state import pin_to_cores
-from runners.protocol import layout, sealing
+from runners.protocol import distant, layout, sealing
 from runners.protocol.errors import EnvironmentLacks, Finding, Refused
 from runners.protocol.events import SessionEvent
 from runners.protocol.workspace import Workspace, write_json
@@ -21,6 +21,7 @@ def make_ready(workspace: Workspace, record: Record, adapter: EngineAdapter) -> 
     Returns the cores that were allowed before the client was pinned. Raises Refused or EnvironmentLacks.
     """
     _claim(workspace)
+    _check_load_workers(workspace, record)
     if (problem := adapter.environment_problem(record.spec)) is not None:
         raise EnvironmentLacks(
             Finding(
@@ -52,6 +53,20 @@ def make_ready(workspace: Workspace, record: Record, adapter: EngineAdapter) -> 
         record.log.gap(gap)
     registration.register(workspace, record.context, record.log)
     return allowed_cores
+
+
+def _check_load_workers(workspace: Workspace, record: Record) -> None:
+    """Who runs a declaration without the queue has nobody who would carry words to another machine."""
+    workers = record.spec["load"]["workers"]
+    if workers and not (workspace.root / distant.FOLDER).is_dir():
+        raise EnvironmentLacks(
+            Finding(
+                field="load.workers",
+                seen=str(workers),
+                allowed="0 where no queue is",
+                remedy="Give the run to the queue: assay submit, or assay run.",
+            )
+        )
 
 
 def _claim(workspace: Workspace) -> None:

@@ -43,7 +43,8 @@ MODULES = (
         )
     ),
 )
-WAITING = ROOT / "platform" / "assay" / "execution" / "waiting.py"  # why a queued run waits
+EXECUTION = ROOT / "platform" / "assay" / "execution"
+WAITING = (EXECUTION / "waiting.py", EXECUTION / "load_workers.py")  # why a queued run waits
 _CALLS = {"_", "gettext", "gettext_lazy", "ngettext"}
 _IN_TEMPLATE = re.compile(r"(?<!\w)(ngettext|gettext|_)\((?=u?['\"])")
 
@@ -80,7 +81,7 @@ def _whole_call(text: str, start: int) -> str:
 
 def said_in_modules() -> set[Message]:
     found: set[Message] = set()
-    for path in (*(PAGES / name for name in MODULES), WAITING):
+    for path in (*(PAGES / name for name in MODULES), *WAITING):
         found |= set(_messages(ast.parse(path.read_text(encoding="utf-8"))))
     return found
 

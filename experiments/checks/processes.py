@@ -1,9 +1,13 @@
-"""Can this load be shared by several client processes? Rules that count over all requests cannot."""
+"""Can this load be shared by several client processes? Rules that count over all requests cannot.
+
+Nor can requests that follow others be sent by a load worker: what they wait for is stamped by one clock.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from experiments.errors import Finding
+from experiments.schema.workload import Structure
 
 MAX_PROCESSES = 64
 # Each process would judge its own part: a count or a share over all of them is nobody's.
@@ -34,6 +38,27 @@ def check(load: Mapping[str, Any]) -> Iterator[Finding]:
     for rule in joint:
         yield _wrong(
             processes, f"1 with {rule}", "One process must see every request for that rule."
+        )
+
+
+def check_workers(load: Mapping[str, Any], workload: Mapping[str, Any]) -> Iterator[Finding]:
+    """Everything that keeps ``load.workers`` from being as declared."""
+    workers, processes = load["workers"], load["processes"]
+    if not 0 <= workers <= processes:
+        yield Finding(
+            field="load.workers",
+            seen=str(workers),
+            allowed=f"0 to load.processes ({processes})",
+            remedy="Each load worker sends for one of the processes: raise load.processes, or ask for "
+            "fewer load workers.",
+        )
+    follows = workload["structure"] != Structure.single_turn or workload["structured"] is not None
+    if workers > 0 and follows:
+        yield Finding(
+            field="load.workers",
+            seen=str(workers),
+            allowed="0 where requests follow others (workload.structure, workload.structured)",
+            remedy="Send such a load from the machine that carries out the run.",
         )
 
 

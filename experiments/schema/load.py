@@ -184,4 +184,5 @@ class LoadConfig:
     retry: Retry = key_field(Retry)
     stop: StopRules = key_field(StopRules)
     processes: int = variable_field(1)  # client processes that share one plan, started together
+    workers: int = variable_field(0)  # how many of them are sent by load workers, one each
     seed: int = key_field(0)

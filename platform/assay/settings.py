@@ -14,6 +14,7 @@ ASSAY_LOG_LEVEL     DEBUG, INFO, WARNING or ERROR (default WARNING)
 ASSAY_METRICS_TOKEN  lets Prometheus read /metrics and /readyz beyond loopback, as a bearer token
 ASSAY_LEASE_S       how long a run survives without a sign of life of its worker (default 30)
 ASSAY_HEARTBEAT_S   how often a worker gives one (default 5)
+ASSAY_LOAD_JOIN_S   how long a claimed run waits for its load workers to take its plan (default 60)
 ASSAY_POLL_S        how often the scheduler looks for runs whose nudge was lost (default 5)
 ASSAY_QUEUES        device kinds that workers here serve: cpu,cuda (default: what this machine has)
 ASSAY_ARTIFACT_ROOTS  folders, parted by colons, below which a study's artifact files may lie
@@ -201,6 +202,7 @@ if os.environ.get("ASSAY_BEHIND_PROXY") == "1":
 
 LEASE_S = float(os.environ.get("ASSAY_LEASE_S", "30"))
 HEARTBEAT_S = float(os.environ.get("ASSAY_HEARTBEAT_S", "5"))
+LOAD_JOIN_S = float(os.environ.get("ASSAY_LOAD_JOIN_S", "60"))
 POLL_S = float(os.environ.get("ASSAY_POLL_S", "5"))
 # Which device kinds the workers of this machine serve.
 QUEUES = [q for q in os.environ.get("ASSAY_QUEUES", "").split(",") if q] or (

@@ -15,6 +15,7 @@ from runners.evidence import (
     disturbance,
     engine_records,
     identity,
+    load_workers,
     observation,
     registration,
     secrets,
@@ -90,6 +91,7 @@ def close(
         withholding.prompts_to_digest(workspace.bundle / layout.PROMPTS, salt=salt)
         gaps += withholding.gaps()
     gaps += _ended_early(seen)
+    gaps += load_workers.gaps(workspace)
     gaps += _secret_gaps(redactor, context["secret_names"])
     for gap in gaps:
         log.gap(gap)

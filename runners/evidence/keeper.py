@@ -258,7 +258,7 @@ class Keeper:
                     self._note("signalled", pid=process.pid, signal="TERM")
             self._serve(0.05)
         last = time.monotonic() + _GRACE_S
-        killed: set[tuple[int, int]] = set()  # once each: the kernel may take a while, it never forgets
+        killed: set[tuple[int, int]] = set()  # once each: the kernel may be slow, it never forgets
         while (tree := self._look()) and time.monotonic() < last:
             for process in tree:
                 if (key := (process.pid, process.start_ticks)) not in killed:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.catalogue import ENGINES
+from runners.evidence import load_workers
 from runners.evidence.sampler import ANCHORS
 from runners.protocol import clocks, layout
 from runners.protocol.documents import Anchor, ClockDomain, ClocksDocument, ObservationPoint
@@ -66,6 +67,11 @@ def document(
             domain=domain,
             dropped=_lost(client_streams, "wire"),
             level=min(limit, ResourceLimit.E1),
+        ),
+        *load_workers.points(
+            workspace,
+            level=min(limit, ResourceLimit.E1),
+            lost=lambda worker: _lost(client_streams, "wire", worker),
         ),
         *_engine_points(workspace.bundle),
         *_sampled_points(evidence, domain, missed, scraped=scraped),
@@ -166,12 +172,15 @@ def _engine_points(bundle: Path) -> list[ObservationPoint]:
     ]
 
 
-def _lost(streams: Sequence[Mapping[str, Any]] | None, name: str) -> int | None:
+def _lost(
+    streams: Sequence[Mapping[str, Any]] | None, name: str, worker: int | None = None
+) -> int | None:
+    """Of all client processes, or of one."""
     if streams is None:
         return None
     lost = 0
     for report in streams:
-        if report["stream"] == name:
+        if report["stream"] == name and worker in (None, report["worker"]):
             ended = report.get("ended") or {}
             lost += report["rows_given_up"] + ended.get("rows_dropped", 0)
     return lost
@@ -192,6 +201,7 @@ def clocks_document(workspace: Workspace, *, client_error: Mapping[str, Any]) ->
     domains: list[ClockDomain] = [
         {**here, "id": reference, "boot_id": boot, "time_namespace": namespace}
     ]
+    domains += load_workers.domains(workspace)
     for row in _clock_lines(workspace.bundle):
         if all(d["id"] != row.get("clock_domain") for d in domains):
             domains.append(_foreign(str(row.get("clock_domain")), here["host"]))

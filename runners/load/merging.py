@@ -127,4 +127,5 @@ RULES: Mapping[str, Rule] = {
     "regenerations": sum,
     "not_created_why": _counts,
     "assembly": _lags,
+    "times_error_ns": max,
 }

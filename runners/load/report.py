@@ -19,7 +19,8 @@ class DriveReport:
     is what the rule saw that stopped the sending, null where none did. ``ends`` counts the attempts by
     their end; those without one are under ``unfinalised``. ``drain_start_ns`` is when the plan had nothing
     more to send for some slot (closed loop) or at all (open loop), or a rule stopped the sending; null if
-    the drive ended before.
+    the drive ended before. ``times_error_ns`` bounds what its times may be off by: above 0 only where
+    another clock stamped some of them.
     """
 
     segment: str
@@ -44,6 +45,7 @@ class DriveReport:
     regenerations: int = 0  # requests of no plan: an answer without its form, asked for again
     not_created_why: dict[str, int] = field(default_factory=dict)  # followers that never came
     assembly: LagSummary | None = None  # making bodies that hold replies; null: none was made
+    times_error_ns: int = 0
     workers: tuple[dict[str, Any], ...] = ()  # each process's own error, where several drove
 
     @property

@@ -7,6 +7,7 @@ output: ready, progress, drain, and the report with which it ends. Captured rows
 
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow.parquet as pq
 import uvloop
 
@@ -52,6 +54,28 @@ def run(config: ShardConfig, *, redact_wire: Transform | None) -> int:
     return 0
 
 
+class _Cpu:
+    """What this process used of the cores since it was made, and all processes of its host."""
+
+    def __init__(self) -> None:
+        self._wall_s, self._own_s, self._host_s = time.monotonic(), time.process_time(), _busy_s()
+
+    def used(self) -> dict[str, Any]:
+        wall_s = time.monotonic() - self._wall_s
+        return {
+            "wall_s": wall_s,
+            "own_cores_mean": (time.process_time() - self._own_s) / wall_s,
+            "host_cores_mean": (_busy_s() - self._host_s) / wall_s,
+            "cores": os.cpu_count(),
+        }
+
+
+def _busy_s() -> float:
+    """Of all cores since boot; guests are in user time already."""
+    times = psutil.cpu_times()
+    return float(sum((times.user, times.nice, times.system, times.irq, times.softirq, times.steal)))
+
+
 class _Shard:
     def __init__(self, config: ShardConfig, redact_wire: Transform | None) -> None:
         self._config = config
@@ -66,18 +90,19 @@ class _Shard:
         self._recorder = Recorder(self._writer, redact_wire=redact_wire)
         self._stop = asyncio.Event()
         self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._cpu = _Cpu()
 
     async def live(self) -> None:
         listening = asyncio.create_task(self._listen())
         self._writer.start()
         try:
-            report = await self._drive()
+            report, cpu = await self._drive()
         finally:
             streams = [asdict(stream) for stream in self._writer.close()]
             listening.cancel()
-        say(report=asdict(report), streams=streams)
+        say(report=asdict(report), streams=streams, cpu=cpu)
 
-    async def _drive(self) -> DriveReport:
+    async def _drive(self) -> tuple[DriveReport, dict[str, Any]]:
         bundle = self._workspace.bundle
         plan = pq.read_table(bundle / layout.PLAN).to_pylist()
         load_rows = [row for row in plan if row["segment"] == Segment.load]
@@ -92,7 +117,7 @@ class _Shard:
         )
         await client.open()
         try:
-            return await drive(
+            report = await drive(
                 rows,
                 prompts,
                 base_url=self._config.base_url,
@@ -106,6 +131,7 @@ class _Shard:
                 begin=self._at_the_barrier,
                 **self._config.asking,
             )
+            return report, self._cpu.used()
         finally:
             await client.close()
 
@@ -118,6 +144,7 @@ class _Shard:
                 break
         origin_ns = int(told.get("go") or _now())
         await asyncio.sleep(max(origin_ns - _now() - _SPIN_NS, 0) / 1e9)
+        self._cpu = _Cpu()  # of the load, not of the waiting for it
         while _now() < origin_ns:
             pass
         return origin_ns

@@ -97,6 +97,16 @@ class ObservationPoint(TypedDict):
     level: str  # ResourceLimit
 
 
+class Exchange(TypedDict):
+    """Round trips between two clocks: how far the distant one is ahead, at least and at most."""
+
+    when: str  # barrier | end
+    rounds: int
+    low_ns: int
+    high_ns: int
+    at_ns: int  # on the reference
+
+
 class ClockDomain(TypedDict):
     """A clock domain is boot id + time namespace + clock kind."""
 
@@ -107,6 +117,11 @@ class ClockDomain(TypedDict):
     clock: str
     calibration: str  # reference | same_domain | bounded | uncalibrated
     error_ns: int | None
+    # A load worker's: the mark of its process in attempts and wire, how far its clock is ahead of the
+    # reference (at least and at most, over all exchanges), and each exchange by itself.
+    worker: NotRequired[int]
+    offset_ns: NotRequired[list[int]]
+    exchanges: NotRequired[list[Exchange]]
 
 
 class Anchor(TypedDict):

@@ -174,3 +174,32 @@ def test_the_shipped_examples_can_be_planned(choice: str) -> None:
     document = dict(compose([STUDY, f"load={choice}"]).document)
 
     assert check(document) == []
+
+
+def with_load_workers(workers: int, **workload: Any) -> dict[str, Any]:
+    document = load("closed", concurrency=4, processes=2, workers=workers)
+    document["workload"] |= workload
+    return document
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_each_load_worker_sends_for_one_of_the_processes(workers: int) -> None:
+    assert fields_of(with_load_workers(workers)) == []
+
+
+@pytest.mark.forbids
+@pytest.mark.parametrize("workers", [-1, 3])
+def test_more_load_workers_than_processes_are_refused(workers: int) -> None:
+    [finding] = check(with_load_workers(workers), policy=ROOTS)
+
+    assert (finding.field, finding.seen) == ("load.workers", str(workers))
+    assert finding.allowed == "0 to load.processes (2)"
+
+
+@pytest.mark.forbids
+def test_requests_that_follow_others_are_sent_by_one_clock() -> None:
+    study = ["study=smollm2_session", "load.processes=2", "load.concurrency=2", "load.workers=1"]
+    document = compose(study).document
+
+    [finding] = [f for f in check(document, policy=ROOTS) if f.field == "load.workers"]
+    assert "follow others" in finding.allowed

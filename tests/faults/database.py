@@ -36,6 +36,7 @@ def leftovers(stack: Stack) -> dict[str, int]:
         "runs not ended": "SELECT count(*) FROM ledger_run WHERE state IN ('queued', 'running')",
         "executions not closed": "SELECT count(*) FROM execution_execution WHERE ended_at IS NULL",
         "devices held": "SELECT count(*) FROM execution_devicelease WHERE released_at IS NULL",
+        "shares of a load not ended": "SELECT count(*) FROM execution_loadshare WHERE ended_at IS NULL",
         "runs carried out twice": "SELECT count(*) FROM (SELECT run_id FROM execution_execution "
         "GROUP BY run_id HAVING count(*) > 1) AS twice",
         "sealed without a bundle": "SELECT count(*) FROM ledger_run r WHERE state = 'sealed' AND NOT "
@@ -48,6 +49,7 @@ NOTHING_LEFT = {
     "runs not ended": 0,
     "executions not closed": 0,
     "devices held": 0,
+    "shares of a load not ended": 0,
     "runs carried out twice": 0,
     "sealed without a bundle": 0,
 }

@@ -106,6 +106,7 @@ def _spec(
             "timeouts": {"connect_s": 5.0, "first_byte_s": 10.0, "total_s": 20.0},
             "retry": {"count": 0, "backoff_s": 0.0, "jitter": 0.0, "give_up": "count"},
             "processes": 1,
+            "workers": 0,
             "seed": 0,
         },
         "evidence": {

@@ -1,18 +1,20 @@
 """An attempt as JSON: every value, or null beside its reason."""
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from assay.analysis.absence import Absent
 from assay.analysis.aggregates import special
 from assay.analysis.documents import AttemptReading, MetricValue
 from assay.analysis.metrics.registry import ATTEMPT_RULES
-from assay.analysis.metrics.rule import not_of
+from assay.analysis.metrics.rule import Rule, not_of
+from assay.analysis.metrics.server import NO_RECORD
 from assay.analysis.retokenized import NO_TOKENIZER
 from assay.analysis.server_record import ServerRecord
 from assay.analysis.token_counts import disagreements, token_counts
 from assay.analysis.wire import content
 from assay.analysis.wire.attempt import Attempt
+from experiments.schema.workload import CallType
 
 _WHY_NO_TIME = {
     "sent": "no send was recorded",
@@ -71,7 +73,7 @@ def attempt_document(attempt: Attempt, record: ServerRecord | None) -> AttemptRe
         response_headers=attempt.headers,
         prompt_tokens=attempt.prompt_tokens,
         cached_tokens=reply.cached_tokens,
-        text=reply.text,
+        text=texts[min(texts)] if texts else "",
         reasoning_text=reply.reasoning_text,
         tool_calls=[
             {"id": call.id, "name": call.name, "arguments": call.arguments}
@@ -98,12 +100,9 @@ def attempt_document(attempt: Attempt, record: ServerRecord | None) -> AttemptRe
 
 def metric_values(attempt: Attempt, record: ServerRecord | None) -> dict[str, MetricValue]:
     """Every rule of the catalogue on one attempt: a value, or why there is none."""
-    found: dict[str, MetricValue] = {}
-    kind = attempt.call_type
-    for name, rule in ATTEMPT_RULES.items():
-        if kind not in rule.call_types:
-            found[name] = _none_of(rule.unit, not_of(kind).reason)
-            continue
+    known, asked = _rules_of(attempt.call_type, has_record=record is not None)
+    found = known.copy()
+    for name, rule in asked:
         value = rule.compute(attempt, record)
         if isinstance(value, Absent):
             found[name] = _none_of(rule.unit, value.reason)
@@ -113,6 +112,23 @@ def metric_values(attempt: Attempt, record: ServerRecord | None) -> dict[str, Me
             words = special(value)
             found[name] = {"value": None, "unit": rule.unit, "absent": None, "special": words}
     return found
+
+
+@cache
+def _rules_of(
+    kind: CallType, *, has_record: bool
+) -> tuple[dict[str, MetricValue], list[tuple[str, Rule]]]:
+    """Every rule in its order with what no attempt of this type has, and those that are to be asked."""
+    known: dict[str, MetricValue] = {}
+    asked: list[tuple[str, Rule]] = []
+    for name, rule in ATTEMPT_RULES.items():
+        if kind not in rule.call_types:
+            known[name] = _none_of(rule.unit, not_of(kind).reason)
+        else:
+            known[name] = _none_of(rule.unit, NO_RECORD)
+            if has_record or rule.perspective != "server":
+                asked.append((name, rule))
+    return known, asked
 
 
 @lru_cache(maxsize=1024)

@@ -1,9 +1,9 @@
 """The two lanes of an attempt, from its marks on each side."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from assay.analysis import lanes
-from assay.analysis.documents import Interval as IntervalDocument
 from assay.analysis.documents import Lane
 from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
@@ -69,11 +69,8 @@ def _wire_marks(attempt: Attempt) -> list[lanes.Mark]:
         ("done", attempt.done_ns),
         ("ended", attempt.decided_ns),
     )
-    return [
-        lanes.Mark(event=event, t_ns=t, clock_domain=attempt.clock_domain, perspective="client")
-        for event, t in named
-        if t is not None
-    ]
+    domain = attempt.clock_domain
+    return [lanes.Mark(event, t, domain, "client") for event, t in named if t is not None]
 
 
 def _server_marks(record: ServerRecord) -> list[lanes.Mark]:
@@ -105,7 +102,7 @@ def _server_marks(record: ServerRecord) -> list[lanes.Mark]:
 
 def _lane(attempt_id: str, marks: Sequence[lanes.Mark]) -> Lane | None:
     """Intervals between instants that differ; the sum is held against last minus first."""
-    ordered = sorted(marks, key=lambda m: m.t_ns)
+    ordered = sorted(marks, key=attrgetter("t_ns"))
     told: dict[int, lanes.Mark] = {}
     for mark in ordered:
         known = told.get(mark.t_ns)
@@ -121,15 +118,15 @@ def _lane(attempt_id: str, marks: Sequence[lanes.Mark]) -> Lane | None:
         perspective=distinct[0].perspective,
         clock_domain=distinct[0].clock_domain,
         intervals=[
-            IntervalDocument(
-                name=i.name,
-                start_event=i.start_event,
-                end_event=i.end_event,
-                from_ns=i.from_ns,
-                to_ns=i.to_ns,
-                on_path=i.on_path,
-                origin=i.origin.value,
-            )
+            {
+                "name": i.name,
+                "start_event": i.start_event,
+                "end_event": i.end_event,
+                "from_ns": i.from_ns,
+                "to_ns": i.to_ns,
+                "on_path": i.on_path,
+                "origin": i.origin.value,
+            }
             for i in checked.accepted
         ],
         sum_ns=checked.sum_ns,

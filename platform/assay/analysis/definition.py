@@ -1,3 +1,3 @@
 """The version of everything this package defines: a changed rule, state or field changes it."""
 
-DEFINITION_VERSION = "2026.12.4"
+DEFINITION_VERSION = "2026.12.5"

@@ -51,7 +51,9 @@ def ghost_load(
             else "the server's record holds no end of this attempt"
         )
         return _unknown(attempt.attempt_id, start_ns, reason)
-    left = Instant(t_ns=start_ns, clock_domain=attempt.clock_domain, error_ns=0)
+    left = Instant(
+        t_ns=start_ns, clock_domain=attempt.clock_domain, error_ns=attempt.clock_error_ns
+    )
     span = difference(left, record.instant(end_ns))
     if isinstance(span, Absent):
         return _unknown(attempt.attempt_id, start_ns, span.reason)

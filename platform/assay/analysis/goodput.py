@@ -15,7 +15,7 @@ from assay.analysis.percentiles import share_interval
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.rates import ServiceLevels
 from assay.analysis.tries import tries_of
-from assay.analysis.window import Window
+from assay.analysis.window import Window, rate_interval
 from assay.analysis.wire.attempt import Attempt
 from runners.protocol.events import ClientState
 
@@ -56,7 +56,16 @@ def goodput(
             scope=named,
             interval=share_interval(good, offered) if not unknown else None,
         ),
-        aggregate("goodput.rate", "rate", "request/s", rate, n=good, of=offered, scope=named),
+        aggregate(
+            "goodput.rate",
+            "rate",
+            "request/s",
+            rate,
+            n=good,
+            of=offered,
+            scope=named,
+            interval=rate_interval(rate, window) if window is not None else None,
+        ),
     ]
 
 

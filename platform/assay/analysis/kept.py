@@ -10,8 +10,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, cast, overload
 
-import numpy as np
-
 from assay.analysis.compact import MISSING, Coded, Numbers, Texts
 from assay.analysis.shelf import Column, HeldShelf, Shelf, copied
 from assay.analysis.stretches import StretchColumns
@@ -31,7 +29,8 @@ _REPLY_NUMBERS = (
     *("token_ids", "usage_tokens", "prompt_tokens", "cached_tokens", "reasoning_tokens"),
 )
 _CODED = (
-    *("clock_domain", "segment", "case", "state", "failure", "status", "unscheduled"),
+    *("clock_domain", "clock_error_ns"),
+    *("segment", "case", "state", "failure", "status", "unscheduled"),
     *("connection_reused", "call_type", "headers"),
 )
 _REPLY_CODED = ("problem", "scored")
@@ -72,9 +71,9 @@ class KeptAttempts(Sequence[Attempt]):
             coded.append(value)
         self.events.append(len(self.times), len(reply.chunk_times_ns))
         self.bare_choices.append(len(self.bare), len(reply.bare_choice_times_ns))
-        self.times.extend(np.asarray(reply.chunk_times_ns, dtype=np.int64))
-        self.tokens.extend(np.asarray(reply.chunk_tokens.values, dtype=np.int64))
-        self.bare.extend(np.asarray(reply.bare_choice_times_ns, dtype=np.int64))
+        self.times.extend(reply.chunk_times_ns)
+        self.tokens.extend(reply.chunk_tokens.values)
+        self.bare.extend(reply.bare_choice_times_ns)
 
     def extend(self, other: "KeptAttempts") -> None:
         """Enter the attempts of another batch after one's own."""
@@ -193,6 +192,7 @@ class KeptAttempt(_View):
     prompt_tokens = _Number("numbers")
     retokenized = _Number("numbers")
     clock_domain = _Code("coded")
+    clock_error_ns = _Code("coded")
     segment = _Code("coded")
     case = _Code("coded")
     state = _Code("coded")

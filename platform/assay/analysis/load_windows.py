@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from assay.analysis.absence import Absent
 from assay.analysis.steady import OVERLOADED, closed_loop_window, open_loop_window
-from assay.analysis.window import Window, whole_window
+from assay.analysis.window import Window, across_clocks, whole_window
 from assay.analysis.wire.attempt import Attempt
 
 _ALL_STAGES = "all stages"
@@ -67,6 +67,11 @@ def load_windows(
     else:
         return [LoadWindow(window=whole_window(attempts))]
     return [LoadWindow(window=_or_whole(attempts, steady))]
+
+
+def known_to(windows: Sequence[LoadWindow], error_ns: int) -> list[LoadWindow]:
+    """The same, where some of the attempts were stamped by clocks that are tied to the run's so closely."""
+    return [replace(one, window=across_clocks(one.window, error_ns)) for one in windows]
 
 
 def _stage_window(attempts: Sequence[Attempt], shape: LoadShape, number: int) -> LoadWindow:

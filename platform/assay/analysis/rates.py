@@ -19,6 +19,7 @@ from assay.analysis.window import (
     Window,
     completed_in,
     mean_in_flight,
+    rate_interval,
     tokens_arrived,
     tokens_of_completed,
     with_content,
@@ -127,7 +128,14 @@ def throughputs(
         said = f"{population}, {scope.population}{left_out if is_output else ''}"
         named = in_window(window, said, scope)
         statistic = "mean" if rule == "in_flight" else "rate"
-        found.append(aggregate(rule, statistic, unit, value, n=n, of=len(attempts), scope=named))
+        known = None
+        if statistic == "rate" and isinstance(window, Window):
+            known = rate_interval(value, window)
+        found.append(
+            aggregate(
+                rule, statistic, unit, value, n=n, of=len(attempts), scope=named, interval=known
+            )
+        )
     return found
 
 

@@ -30,7 +30,7 @@ from assay.analysis.ledgers.contract import IMPLIED, Contract
 from assay.analysis.ledgers.server import sent_again
 from assay.analysis.ledgers.task import PlannedTask, task_rows
 from assay.analysis.levels import Levels
-from assay.analysis.load_windows import LoadShape, LoadWindow, load_windows
+from assay.analysis.load_windows import LoadShape, LoadWindow, known_to, load_windows
 from assay.analysis.memory_layers import memory_layers
 from assay.analysis.rates import ServiceLevels
 from assay.analysis.reconciliation import reconcile
@@ -172,7 +172,10 @@ def run_reading(
         superseded=workload.superseded,
         unplanned=workload.unplanned,
     )
-    windows = load_windows(group.attempts, inputs.load, inputs.window)
+    windows = known_to(
+        load_windows(group.attempts, inputs.load, inputs.window),
+        max(values(group.attempts, "clock_error_ns"), default=0),
+    )
     aggregates = _aggregates(inputs, gathered, group, windows, server.domains, shelf)
     resources, of_energy = with_energy(
         inputs.resources, inputs.metering, group.attempts, windows[0].window, group.scope

@@ -18,7 +18,7 @@ class Column(Protocol):
 
     def __len__(self) -> int: ...
 
-    def extend(self, values: Numbers) -> None:
+    def extend(self, values: "Numbers | array[Any]") -> None:
         """Append numbers of the column's own kind."""
         ...
 
@@ -47,7 +47,7 @@ class HeldColumn:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def extend(self, values: Numbers) -> None:
+    def extend(self, values: "Numbers | array[Any]") -> None:
         self._numbers.frombytes(values.tobytes())
 
     def read(self, start: int, stop: int) -> Numbers:

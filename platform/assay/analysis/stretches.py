@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.analysis.shelf import Column
 
 Places = NDArray[np.int64]
-_MOST = 1 << 17  # numbers that are held at a time
+_MOST = 1 << 18  # numbers that are held at a time
 
 
 @dataclass(frozen=True, slots=True)

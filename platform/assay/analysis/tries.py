@@ -55,15 +55,11 @@ def by_task(attempts: Sequence[Attempt]) -> Iterator[tuple[str, Sequence[Attempt
     appearance = np.argsort(np.argsort(first))[codes]
     order = np.argsort(appearance, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(appearance[order])) + 1, len(order))
-    start = 0
+    start, places = 0, at[order].tolist()
     for end in ends.tolist():
-        own = _at(attempts, at[order[start:end]])
+        own = [attempts[place] for place in places[start:end]]
         yield own[0].ids.task_id or "", own
         start = end
-
-
-def _at(attempts: Sequence[Attempt], places: Places) -> Sequence[Attempt]:
-    return [attempts[place] for place in places.tolist()]
 
 
 def _codes(names: NDArray[np.bytes_]) -> Places:

@@ -5,12 +5,13 @@ by its length. Rates of pure prefill and pure decode are never added up to one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.analysis.absence import Absent
 from assay.analysis.columns import Instants, Mask, number, where
+from assay.analysis.percentiles import Interval
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.wire.attempt import Attempt
 from assay.analysis.wire.reply import Reply
@@ -19,11 +20,16 @@ from runners.protocol.events import ClientState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """[from_ns, to_ns) of one clock domain, and how it was chosen."""
+    """[from_ns, to_ns) of one clock domain, and how it was chosen.
+
+    Where clocks of several domains stamped what it holds, it lies on the run's own, and its length may be off
+    by ``error_ns``.
+    """
 
     from_ns: int
     to_ns: int
     chosen: str
+    error_ns: int = 0
 
     @property
     def length_s(self) -> float:
@@ -31,6 +37,32 @@ class Window:
 
     def holds(self, t_ns: int | None) -> bool:
         return t_ns is not None and self.from_ns <= t_ns < self.to_ns
+
+
+def across_clocks(window: Window | Absent, error_ns: int) -> Window | Absent:
+    """The window of attempts that other clocks stamped too, each known to ``error_ns``: that at both edges.
+
+    None is left where the bound is not smaller than the window.
+    """
+    if isinstance(window, Absent) or not error_ns:
+        return window
+    bound_ns = 2 * error_ns
+    if bound_ns >= window.to_ns - window.from_ns:
+        return Absent(f"several clock domains: their error bound, {bound_ns} ns, is no smaller")
+    chosen = f"{window.chosen}; several clock domains, its length known to {bound_ns} ns"
+    return replace(window, chosen=chosen, error_ns=bound_ns)
+
+
+def rate_interval(value: float | Absent, window: Window) -> Interval | None:
+    """What a rate may be, by what the length of its window may be; None within one clock domain."""
+    if isinstance(value, Absent) or not window.error_ns:
+        return None
+    length_ns = window.to_ns - window.from_ns
+    return Interval(
+        low=value * length_ns / (length_ns + window.error_ns),
+        high=value * length_ns / (length_ns - window.error_ns),
+        kind="bounds of the clocks' offset",
+    )
 
 
 def whole_window(attempts: Sequence[Attempt]) -> Window | Absent:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from assay.archive.measured import MeasuredAttempts
 
+ATTEMPT = "attempt_id"  # of a read; a file holds each once for all of its reads, and it is read so
 MOST_ATTEMPTS = 256
 # A batch of long answers takes no more memory than one of answers of a hundred events.
 MOST_BYTES = 6 * 2**20
@@ -86,14 +87,16 @@ def _batches_of_groups(
     file: Path, ids: pa.Array, cuts: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, list[int]]]:
     """Each row group of a wire file, and the numbers of the batches that have reads in it."""
-    with pq.ParquetFile(file) as table:
-        names = [
-            pc.unique(table.read_row_group(group, columns=["attempt_id"])["attempt_id"])
+    with pq.ParquetFile(file, read_dictionary=[ATTEMPT]) as table:
+        groups = [
+            table.read_row_group(group, columns=[ATTEMPT], use_threads=False)[ATTEMPT]
             for group in range(table.num_row_groups)
         ]
+    kinds = [[chunk.dictionary.cast(ids.type) for chunk in group.chunks] for group in groups]
+    names = [pa.chunked_array(own, ids.type).combine_chunks() for own in kinds]
     if not names:
         return
-    found = pc.index_in(pa.concat_arrays([own.cast(ids.type) for own in names]), value_set=ids)
+    found = pc.index_in(pa.concat_arrays(names), value_set=ids)
     places = pc.fill_null(found, -1).to_numpy()
     starts = np.array([start for start, _ in cuts])
     ends = np.cumsum([0, *(len(own) for own in names)])

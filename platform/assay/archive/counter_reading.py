@@ -4,7 +4,6 @@ from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from assay.analysis.counters.checks import Grown, counter_checks
 from assay.analysis.counters.documents import CounterReading, SeriesReading
@@ -13,6 +12,7 @@ from assay.analysis.counters.series_readings import Scraped, series_readings
 from assay.analysis.iterations import IterationLog
 from assay.analysis.observed import CountedStep, ObservedStep
 from assay.analysis.resources.readings import Window
+from assay.archive.parquet_columns import read_columns
 from assay.archive.readers import Bundle
 from runners.protocol import layout
 from runners.protocol.series import Quantity, SeriesMap, of_document, read_all
@@ -37,7 +37,7 @@ class CounterSource:
         path = self._source.folder / layout.SCRAPES
         if self._known is None or not path.is_file():
             return None
-        table = pq.read_table(path, columns=["t_ns", "duration_ns", "status", "body"])
+        table = read_columns(path, ("t_ns", "duration_ns", "status", "body"))
         return table.filter(pc.equal(table["status"], _OK)).sort_by("t_ns")
 
     def bounds(self) -> Bounds | None:

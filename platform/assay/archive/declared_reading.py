@@ -6,11 +6,11 @@ from copy import copy
 from pathlib import Path
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
 from assay.analysis.wire.dialects.table import of_endpoint
 from assay.analysis.wire.reasoning_tags import ReasoningTags
+from assay.archive.parquet_columns import read_columns
 from experiments.checks.prompts import ENDPOINTS
 from experiments.schema.workload import CallType
 from runners.protocol import layout
@@ -28,7 +28,7 @@ class DeclaredReading:
         if not path.is_file():
             return
         tags = _reasoning_tags(folder / layout.SPEC)
-        plan = pq.read_table(path, columns=["request_id", "endpoint"])
+        plan = read_columns(path, ("request_id", "endpoint"))
         known = {
             endpoint: Declared(
                 dialect=of_endpoint(endpoint),

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.analysis.dependencies import DependencyAccount, account, injected_calls
 from assay.analysis.wire.attempt import Attempt
+from assay.archive.parquet_columns import read_columns
 from assay.archive.readers import Bundle
 from runners.protocol import layout
 
@@ -37,5 +39,6 @@ def _rows(bundle: Bundle, name: str, columns: tuple[str, ...]) -> list[dict[str,
     path = bundle.folder / name
     if not path.is_file() or not set(columns) <= set(pq.read_schema(path).names):
         return []
-    found: list[dict[str, object]] = pq.read_table(path, columns=list(columns)).to_pylist()
-    return [row for row in found if row[columns[1]] is not None]
+    table = read_columns(path, columns)
+    found: list[dict[str, object]] = table.filter(pc.is_valid(table[columns[1]])).to_pylist()
+    return found

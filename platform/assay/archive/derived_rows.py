@@ -8,7 +8,7 @@ import orjson
 import pyarrow as pa
 
 from assay.analysis.attempt_parts import AttemptParts
-from assay.analysis.documents import LedgerRow
+from assay.analysis.documents import AttemptReading, CancelCheck, LedgerRow, MetricValue
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.archive.derived_schemas import (
     ATTEMPTS,
@@ -31,75 +31,87 @@ from assay.archive.derived_schemas import (
 
 # ASCII: a reply may hold half a surrogate pair, which no UTF-8 column takes.
 _encode_any = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-_IN_COLUMNS = frozenset({"chunk_times_ns", "chunk_tokens"})
-_NO_METRIC: dict[str, Any] = {}
-_Row = tuple[Any, ...]
+_IN_COLUMNS = ("chunk_times_ns", "chunk_tokens")
+_NO_METRIC: MetricValue = {}
+_Column = Sequence[Any]
 
 
 def batches_of(parts: Sequence[AttemptParts]) -> dict[str, pa.RecordBatch]:
     """One batch a table, in the order of the attempts."""
-    rows: dict[str, Iterable[_Row]] = {
-        ATTEMPTS: map(_attempt, parts),
-        READINGS: map(_reading, parts),
-        LEDGER_ROWS: (row for p in parts for row in _ledgers(p)),
-        CHECKS: (tuple(c[n] for n in CHECKS_SCHEMA.names) for p in parts for c in p.checks),  # type: ignore[literal-required]
-        TIMELINE: (row for p in parts for row in _intervals(p)),
+    columns: dict[str, Iterable[_Column]] = {
+        ATTEMPTS: _attempts(parts),
+        READINGS: _readings(parts),
+        LEDGER_ROWS: _ledgers([pair for p in parts for pair in _ledger_rows(p)]),
+        CHECKS: _checks([check for p in parts for check in p.checks]),
+        TIMELINE: _timeline(parts),
     }
-    return {name: _batch(rows[name], schema) for name, (schema, _) in BY_ATTEMPT.items()}
+    return {name: _batch(columns[name], schema) for name, (schema, _) in BY_ATTEMPT.items()}
 
 
 def task_batch(tasks: Iterable[Sequence[LedgerRow]]) -> pa.RecordBatch:
     """The task ledger's rows, for the ledgers' table."""
-    return _batch((_ledger_row("task", r) for rows in tasks for r in rows), LEDGERS_SCHEMA)
+    return _batch(_ledgers([("task", row) for rows in tasks for row in rows]), LEDGERS_SCHEMA)
 
 
-def _batch(rows: Iterable[_Row], schema: pa.Schema) -> pa.RecordBatch:
-    """``rows`` in the order of the schema's columns."""
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+def _batch(columns: Iterable[_Column], schema: pa.Schema) -> pa.RecordBatch:
+    """``columns`` in the order of the schema's. A row at a time would take three times as long."""
     arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _attempt(parts: AttemptParts) -> _Row:
+def _attempts(parts: Sequence[AttemptParts]) -> Iterator[_Column]:
     """Ids, states, times, counts, every metric or why it is absent, and the end in each ledger. No text.
 
     In the order of ``ATTEMPTS_BEFORE_TASKS``.
     """
-    reading, ghost = parts.reading, parts.ghost
-    times, counts, metrics = reading["timestamps_ns"], reading["counts"], reading["metrics"]
-    found = [metrics.get(rule, _NO_METRIC) for rule in ATTEMPT_RULES]
-    return (
-        *[reading[name] for name in TEXTS],  # type: ignore[literal-required]
-        parts.server[-1]["state"],
-        reading["status"],
-        *[times.get(name) for name in TIMES],
-        *[counts.get(name) for name in COUNTS],
-        reading["prompt_tokens"],
-        reading["cached_tokens"],
-        reading["late"]["bytes"],
-        reading["clock_domain"],
-        *[metric.get("value") for metric in found],
-        *[metric.get("absent") or metric.get("special") for metric in found],
-        *[
-            rows[-1][name]  # type: ignore[literal-required]
-            for rows in (parts.client, parts.server, parts.resource)
-            for name, _ in END
-        ],
-        ghost is not None,
-        *[None if ghost is None else ghost[name] for name, _ in GHOST],  # type: ignore[literal-required]
+    readings = [p.reading for p in parts]
+    yield from _members(readings, TEXTS)
+    yield [p.server[-1]["state"] for p in parts]
+    yield [reading["status"] for reading in readings]
+    times, counts = ([r[name] for r in readings] for name in ("timestamps_ns", "counts"))
+    for name in TIMES:
+        yield [known.get(name) for known in times]
+    for name in COUNTS:
+        yield [known.get(name) for known in counts]
+    yield from _members(readings, ("prompt_tokens", "cached_tokens"))
+    yield [reading["late"]["bytes"] for reading in readings]
+    yield [reading["clock_domain"] for reading in readings]
+    metrics = [
+        [reading["metrics"].get(rule, _NO_METRIC) for reading in readings] for rule in ATTEMPT_RULES
+    ]
+    yield from ([metric.get("value") for metric in of_rule] for of_rule in metrics)
+    yield from (
+        [metric.get("absent") or metric.get("special") for metric in of_rule] for of_rule in metrics
     )
+    for rows in ([p.client for p in parts], [p.server for p in parts], [p.resource for p in parts]):
+        yield from _members([own[-1] for own in rows], [name for name, _ in END])
+    ghosts = [p.ghost for p in parts]
+    yield [ghost is not None for ghost in ghosts]
+    for name, _ in GHOST:
+        yield [None if ghost is None else ghost[name] for ghost in ghosts]  # type: ignore[literal-required]
 
 
-def _reading(parts: AttemptParts) -> _Row:
-    reading = parts.reading
-    return (
-        reading["attempt_id"],
-        _encode({k: v for k, v in reading.items() if k not in _IN_COLUMNS}),
-        reading["chunk_times_ns"],
-        reading["chunk_tokens"],
-        _encode(parts.lanes),
-        None if parts.ghost is None else _encode(parts.ghost),
-    )
+def _members(documents: Sequence[Any], names: Iterable[str]) -> Iterator[_Column]:
+    """Of each name what the documents hold under it."""
+    for name in names:
+        yield [document[name] for document in documents]
+
+
+def _readings(parts: Sequence[AttemptParts]) -> Iterator[_Column]:
+    """In the order of ``READINGS_SCHEMA``."""
+    readings = [p.reading for p in parts]
+    yield [reading["attempt_id"] for reading in readings]
+    yield [_encode(_without_columns(reading)) for reading in readings]
+    yield from _members(readings, _IN_COLUMNS)
+    yield [_encode(p.lanes) for p in parts]
+    yield [None if p.ghost is None else _encode(p.ghost) for p in parts]
+
+
+def _without_columns(reading: AttemptReading) -> dict[str, Any]:
+    document: dict[str, Any] = {**reading}
+    for name in _IN_COLUMNS:
+        del document[name]
+    return document
 
 
 def _encode(document: Any) -> str:
@@ -109,37 +121,40 @@ def _encode(document: Any) -> str:
         return _encode_any(document)
 
 
-def _ledgers(parts: AttemptParts) -> Iterator[_Row]:
-    for row in parts.client:
-        yield _ledger_row("client", row)
-    for row in parts.server:
-        yield _ledger_row("server", row)
-    for row in parts.resource:
-        yield _ledger_row("resource", row)
+def _ledger_rows(parts: AttemptParts) -> Iterator[tuple[str, LedgerRow]]:
+    """Each row with the name of its ledger."""
+    for ledger, rows in (
+        ("client", parts.client),
+        ("server", parts.server),
+        ("resource", parts.resource),
+    ):
+        for row in rows:
+            yield ledger, row
 
 
-def _ledger_row(ledger: str, row: LedgerRow) -> _Row:
-    """A ledger row with its ids as columns, in the order of ``LEDGERS_SCHEMA``."""
-    ids = row["ids"]
-    return (
-        ledger,
-        row["subject"],
-        row["subject_type"],
-        *[ids.get(name) for name in SUBJECT_IDS],
-        *[row[name] for name, _ in STATE],  # type: ignore[literal-required]
-    )
+def _ledgers(named: Sequence[tuple[str, LedgerRow]]) -> Iterator[_Column]:
+    """Ledger rows with their ids as columns, in the order of ``LEDGERS_SCHEMA``."""
+    rows = [row for _, row in named]
+    yield [ledger for ledger, _ in named]
+    yield from _members(rows, ("subject", "subject_type"))
+    ids = [row["ids"] for row in rows]
+    for name in SUBJECT_IDS:
+        yield [known.get(name) for known in ids]
+    yield from _members(rows, [name for name, _ in STATE])
 
 
-def _intervals(parts: AttemptParts) -> Iterator[_Row]:
-    """In the order of ``TIMELINE_SCHEMA``."""
-    reading = parts.reading
-    for lane in parts.lanes:
-        of_lane = (
-            lane["attempt_id"],
-            reading["segment"],
-            reading["case"],
-            lane["perspective"],
-            lane["clock_domain"],
-        )
-        for interval in lane["intervals"]:
-            yield (*of_lane, *[interval[name] for name, _ in INTERVAL])  # type: ignore[literal-required]
+def _checks(checks: Sequence[CancelCheck]) -> Iterator[_Column]:
+    return _members(checks, CHECKS_SCHEMA.names)
+
+
+def _timeline(parts: Sequence[AttemptParts]) -> Iterator[_Column]:
+    """A row an interval, in the order of ``TIMELINE_SCHEMA``."""
+    lanes = [(p.reading, lane) for p in parts for lane in p.lanes]
+    owners = [(reading, lane) for reading, lane in lanes for _ in lane["intervals"]]
+    yield [lane["attempt_id"] for _, lane in owners]
+    yield [reading["segment"] for reading, _ in owners]
+    yield [reading["case"] for reading, _ in owners]
+    yield [lane["perspective"] for _, lane in owners]
+    yield [lane["clock_domain"] for _, lane in owners]
+    intervals = [interval for _, lane in lanes for interval in lane["intervals"]]
+    yield from _members(intervals, [name for name, _ in INTERVAL])

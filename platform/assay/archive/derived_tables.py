@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -123,8 +123,10 @@ class AttemptTables:
         remaining = iter(tasks)
         ends = [task_batch(()).select(_TASK_END)]
         while own := list(islice(remaining, _TASKS_AT_ONCE)):
-            self._writers[LEDGER_ROWS].write(task_batch(own))
-            ends.append(task_batch([rows[-1:] for rows in own]).select(_TASK_END))
+            rows = task_batch(own)
+            self._writers[LEDGER_ROWS].write(rows)
+            last = list(accumulate(map(len, own), initial=-1))[1:]
+            ends.append(rows.select(_TASK_END).take(pa.array(last)))
         return pa.Table.from_batches(ends).combine_chunks()
 
 

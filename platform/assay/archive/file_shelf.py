@@ -6,8 +6,9 @@ The files have no name: they go with the process that made them, however it ends
 import os
 import tempfile
 import weakref
+from array import array
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class FileColumn:
     def __len__(self) -> int:
         return self._length
 
-    def extend(self, values: Numbers) -> None:
+    def extend(self, values: "Numbers | array[Any]") -> None:
         self._file.write(values.tobytes())
         self._length += len(values)
         self._is_flushed = False

@@ -78,17 +78,15 @@ def _read(source: Bundle, scratch: Path, *, processors: int | None) -> RunReadin
 
         read_whole = whole_bundles.read_recorded_bundle
         return (read_whole if is_recorded else whole_bundles.read_foreign_bundle)(source, scratch)
-    size = sum(path.stat().st_size for path in source.wire_files())
     with (
         tempfile.TemporaryDirectory(prefix=".columns-", dir=scratch.parent) as aside,
-        reading_map(size, processors=processors) as read,
+        reading_map(source.wire_files(), processors=processors) as read,
     ):
         return read_run(source, scratch, Path(aside), read)
 
 
 def spare_collections() -> None:
     """Nothing that is read hangs in circles: look for such rarely, and never at what was imported."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 

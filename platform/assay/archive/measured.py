@@ -3,9 +3,10 @@
 Their table is sorted once and put aside as an Arrow file without a name, so that a long run is not held.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from assay.archive.file_shelf import nameless
 from assay.archive.pacing import Pacing
+from assay.archive.parquet_columns import read_columns
 from runners.protocol import layout, tables
 from runners.protocol.events import Phase
 
@@ -29,11 +31,16 @@ _SCHEMA = pa.schema(
 
 
 class MeasuredAttempts:
-    """``ids`` and ``sizes`` (bytes received) of all rows are held; ``rows`` reads the others."""
+    """``ids`` and ``sizes`` (bytes received) of all rows are held; ``rows`` reads the others.
 
-    def __init__(self, bundle: Path, *, aside: Path) -> None:
+    ``ahead_ns``: by how much the clocks of load workers' processes are ahead of the run's own.
+    """
+
+    def __init__(
+        self, bundle: Path, *, aside: Path, ahead_ns: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
         path = bundle / layout.ATTEMPTS
-        self.ids, self.sizes, order = _order(path)
+        self.ids, self.sizes, order = _order(path, ahead_ns)
         self._file = nameless(aside, self)
         pacing = Pacing(bundle)
         with pa.ipc.new_file(self._file, _SCHEMA) as writer:
@@ -61,15 +68,21 @@ class MeasuredAttempts:
             yield from zip(names, segments, strict=True)
 
 
-def _order(path: Path) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.int64]]:
+def _order(
+    path: Path, ahead_ns: Mapping[int, int]
+) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.int64]]:
     """Ids and bytes received of the measured attempts, and their places in the bundle's table, in order."""
     if not path.is_file():
         return pa.array([], pa.string()), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    table = pq.read_table(path, columns=_KEYS)
+    table = read_columns(path, [*_KEYS, *(["worker"] if ahead_ns else [])])
     table = table.append_column("place", pa.array(np.arange(table.num_rows)))
     table = table.filter(pc.equal(table["phase"], Phase.measure.value))
     made = [_or_null(table["created_ns"]), _or_null(table["scheduled_ns"]), pa.scalar(0)]
-    keys = pa.table({"made": pc.coalesce(*made), "attempt_id": table["attempt_id"]})
+    instants = pc.coalesce(*made)
+    if ahead_ns:  # on the run's own clock
+        ahead = [ahead_ns.get(worker, 0) for worker in table["worker"].to_pylist()]
+        instants = pc.subtract(instants, pa.array(ahead, pa.int64()))
+    keys = pa.table({"made": instants, "attempt_id": table["attempt_id"]})
     order = pc.sort_indices(keys, [("made", "ascending"), ("attempt_id", "ascending")])
     table = table.take(order).combine_chunks()
     sizes = pc.fill_null(table["bytes_received"], 0).to_numpy()

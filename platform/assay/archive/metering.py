@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from assay.analysis.energy.drawn import METRICS, Meter
 from assay.analysis.energy.figures import Metering
-from assay.analysis.resources.readings import Reading
 from assay.archive.readers import Bundle
-from experiments.schema.engine import EnvironmentKind
+from assay.archive.telemetry_reading import readings_of
 from runners.protocol import layout
 
+_URL = "url"  # ``EnvironmentKind.url``, whose module knows every setting of every engine: not loaded for this
 _ELSEWHERE = "the engine runs elsewhere: the meters of this host do not see it"
 _FACTS = {
     Meter.accelerator: ("nvml_devices", "amd_devices"),
@@ -23,10 +21,10 @@ def metering(source: Bundle) -> Metering:
     spec: dict[str, Any] = source.document(layout.SPEC) or {}
     device = spec.get("device") or {}
     environment = (spec.get("engine") or {}).get("environment") or {}
-    is_elsewhere = environment.get("kind") == EnvironmentKind.url
+    is_elsewhere = environment.get("kind") == _URL
     facts = (source.document(layout.HOST) or {}).get("facts") or {}
     return Metering(
-        readings=() if is_elsewhere else _readings(source),
+        readings=() if is_elsewhere else readings_of(source, METRICS),
         absent=dict.fromkeys(Meter, _ELSEWHERE) if is_elsewhere else _absent(facts),
         price=device.get("price"),
         devices=int(device.get("count") or 1),
@@ -42,20 +40,3 @@ def _absent(facts: Mapping[str, Mapping[str, Any]]) -> dict[Meter, str]:
         if known and len(reasons) == len(known):
             found[meter] = "; ".join(reasons)
     return found
-
-
-def _readings(source: Bundle) -> list[Reading]:
-    path = source.folder / layout.TELEMETRY
-    if not path.is_file():
-        return []
-    table = pq.read_table(path, filters=[("metric", "in", list(METRICS))])
-    return [
-        Reading(
-            t_ns=row["t_ns"] - source.origin_ns,
-            subject=row["subject"],
-            pid=row["pid"],
-            metric=row["metric"],
-            value=row["value"],
-        )
-        for row in table.to_pylist()
-    ]

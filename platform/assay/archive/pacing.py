@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.analysis.wire.unscheduled import Unscheduled
+from assay.archive.parquet_columns import read_columns
 from runners.protocol import layout
 
 _COLUMNS = ("request_id", "segment", "offset_ns", "after")
@@ -23,7 +24,7 @@ class Pacing:
         if not path.is_file():
             return
         there = pq.read_schema(path).names  # a plan of an earlier version knows no followers
-        plan = pq.read_table(path, columns=[name for name in _COLUMNS if name in there])
+        plan = read_columns(path, [name for name in _COLUMNS if name in there])
         if "after" in there:
             follows = pc.greater(pc.fill_null(pc.list_value_length(plan["after"]), 0), 0)
             self._following = frozenset(plan.filter(follows)["request_id"].to_pylist())

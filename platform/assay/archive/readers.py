@@ -12,15 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from assay.analysis.engine_events import EngineEventReader
 from assay.analysis.events import EventRecord
 from assay.archive.declared_reading import DeclaredReading
+from assay.archive.parquet_columns import read_columns
 from runners.protocol import layout, manifest
 from runners.protocol.events import Phase, Segment
 
 UNSPECIFIED = "unspecified"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientClock:
+    """The clock that stamped one client process: its domain, and the run's origin on it to ``error_ns``."""
+
+    domain: str
+    origin_ns: int
+    error_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +82,20 @@ class Bundle:
     def origin_ns(self) -> int:
         return int(self.clocks.get("origin_ns") or 0)
 
+    @cached_property
+    def load_worker_clocks(self) -> dict[int, ClientClock]:
+        """Of client processes on other machines, by their mark in attempts and wire."""
+        found = {}
+        for domain in self.clocks.get("domains") or ():
+            if "worker" in domain:
+                low_ns, high_ns = map(int, domain["offset_ns"])
+                found[int(domain["worker"])] = ClientClock(
+                    domain=domain["id"],
+                    origin_ns=self.origin_ns + (low_ns + high_ns) // 2,
+                    error_ns=int(domain["error_ns"]),
+                )
+        return found
+
     def document(self, name: str) -> dict[str, Any] | None:
         """A JSON object of the bundle, or None if the file is not there."""
         path = self.folder / name
@@ -109,7 +132,7 @@ class Bundle:
         path = self.folder / layout.PLAN
         if not path.is_file():
             return None, None
-        plan = pq.read_table(path, columns=["phase", "segment"])
+        plan = read_columns(path, ("phase", "segment"))
         measured = plan.filter(pc.equal(plan["phase"], Phase.measure.value))["segment"]
         load = pc.sum(pc.equal(measured, Segment.load.value)).as_py()
         return len(measured), load or 0
@@ -119,7 +142,7 @@ class Bundle:
         path = self.folder / layout.ATTEMPTS
         if not path.is_file():
             return []
-        found: list[str] = pq.read_table(path, columns=["attempt_id"])["attempt_id"].to_pylist()
+        found: list[str] = read_columns(path, ("attempt_id",))["attempt_id"].to_pylist()
         return found
 
     def wire_files(self) -> list[Path]:

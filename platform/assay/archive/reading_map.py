@@ -1,8 +1,9 @@
 """On how many processors batches of attempts are read; the same batches give the same bytes."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from assay.archive.batch_reading import Map, read_batch
 from assay.archive.captured_attempts import WireFiles
@@ -12,14 +13,19 @@ from assay.archive.captured_attempts import WireFiles
 WORTH_WORKERS_BYTES = 4 * 2**20
 
 
+def is_short(wire: Iterable[Path]) -> bool:
+    """Whether one processor reads the run of these wire files."""
+    return sum(path.stat().st_size for path in wire) < WORTH_WORKERS_BYTES
+
+
 @contextmanager
-def reading_map(wire_bytes: int, *, processors: int | None = None) -> Iterator[Map]:
+def reading_map(wire: Iterable[Path], *, processors: int | None = None) -> Iterator[Map]:
     """A ``map`` over orders that keeps their order, with worker processes where they pay.
 
     Enter it before anything large is read: workers are forked from what is held then.
     """
     count = processors or len(os.sched_getaffinity(0))
-    if count < 2 or wire_bytes < WORTH_WORKERS_BYTES:
+    if count < 2 or is_short(wire):
         files = WireFiles()
         yield lambda orders: (read_batch(order, files) for order in orders)
         return

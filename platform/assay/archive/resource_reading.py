@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from assay.analysis.events import EventRecord, Fact
 from assay.analysis.observed import ObservedStep
 from assay.analysis.resources import accelerators
@@ -13,8 +11,9 @@ from assay.analysis.resources.documents import ResourceReading
 from assay.analysis.resources.host_costs import RequestCosts, host_costs
 from assay.analysis.resources.inventory import resource_entries, sharing_entries
 from assay.analysis.resources.phase_memory import memory_by_phase
-from assay.analysis.resources.readings import Reading, Window
+from assay.analysis.resources.readings import Window
 from assay.archive.readers import Bundle, SessionRow
+from assay.archive.telemetry_reading import readings_of
 from runners.protocol import layout
 from runners.protocol.events import Phase, SessionEvent
 
@@ -58,7 +57,7 @@ def resource_reading(
     windows = phase_windows(session)
     measured = steady(session)
     facts = (source.document(layout.HOST) or {}).get("facts")
-    readings = _readings(source)
+    readings = readings_of(source, _METRICS)
     client_error = (source.document(layout.CLOCKS) or {}).get("client_error") or {}
     return ResourceReading(
         entries=resource_entries(facts, readings=readings, window=measured),
@@ -115,23 +114,6 @@ def _time(session: Sequence[SessionRow], event: str, **fields: str) -> int | Non
         if row.event == event and all(row.fields.get(k) == v for k, v in fields.items()):
             return row.t_ns
     return None
-
-
-def _readings(source: Bundle) -> list[Reading]:
-    path = source.folder / layout.TELEMETRY
-    if not path.is_file():
-        return []
-    table = pq.read_table(path, filters=[("metric", "in", list(_METRICS))])
-    return [
-        Reading(
-            t_ns=row["t_ns"] - source.origin_ns,
-            subject=row["subject"],
-            pid=row["pid"],
-            metric=row["metric"],
-            value=row["value"],
-        )
-        for row in table.to_pylist()
-    ]
 
 
 def _hops(source: Bundle) -> list[str]:

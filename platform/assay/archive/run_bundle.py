@@ -39,7 +39,7 @@ from assay.archive.derived_tables import (
 from assay.archive.file_shelf import FileShelf
 from assay.archive.measured import MeasuredAttempts
 from assay.archive.metering import metering
-from assay.archive.readers import Bundle, SessionRow
+from assay.archive.readers import Bundle, ClientClock, SessionRow
 from assay.archive.resource_reading import Allocations, resource_reading, steady
 from assay.archive.tokenizer import tokenizer_of
 from assay.archive.workload import workload_of
@@ -76,7 +76,8 @@ class _Run:
 def read_run(source: Bundle, scratch: Path, aside: Path, read: Map) -> RunReading:
     """Write every table below ``scratch`` and return the document of the run."""
     session = source.session()
-    measured = MeasuredAttempts(source.folder, aside=aside)
+    ahead_ns = {w: c.origin_ns - source.origin_ns for w, c in source.load_worker_clocks.items()}
+    measured = MeasuredAttempts(source.folder, aside=aside, ahead_ns=ahead_ns)
     predictions, prediction_gaps = bundle_inputs.registered_predictions(source, session)
     run = _Run(
         source=source,
@@ -142,8 +143,8 @@ def _read_events(source: Bundle, scratch: Path, measured: MeasuredAttempts) -> _
 def _orders(run: _Run, workload: WorkloadReader) -> Iterator[Order]:
     source, engine = run.source, run.engine
     capture = Capture(
-        clock_domain=source.client_domain,
-        origin_ns=source.origin_ns,
+        clock=ClientClock(domain=source.client_domain, origin_ns=source.origin_ns),
+        load_worker_clocks=source.load_worker_clocks,
         wire_withheld=source.wire_withheld,
         declared=source.declared,
         tokenizer=tokenizer_of(source),
@@ -194,7 +195,8 @@ def _inputs(run: _Run, attempts: KeptAttempts, observed: list[ObservedAttempt]) 
         state_columns=state_columns(run.predictions, quantities),
         dependencies=dependency_accounts(source, attempts),
         unreadable_lines=len(source.events_reader.unreadable),
-        origins_ns=source.events_reader.origins_ns,
+        origins_ns=source.events_reader.origins_ns
+        | {clock.domain: clock.origin_ns for clock in source.load_worker_clocks.values()},
         context_location=bundle_inputs.context_location(source),
         client_error=bundle_inputs.client_error(source),
         resources=resource_reading(

@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from assay.analysis.structures.planned import WorkloadFacts, has_structure, workload_facts
+from assay.archive.parquet_columns import read_columns
 from assay.archive.readers import Bundle
 from runners.protocol import layout
 
@@ -36,5 +37,5 @@ def _rows(
         return None
     there = pq.read_schema(path).names
     columns = [n for n in there if n not in without and (not wanted or n in wanted)]
-    found: list[dict[str, Any]] = pq.read_table(path, columns=columns).to_pylist()
+    found: list[dict[str, Any]] = read_columns(path, columns).to_pylist()
     return found

@@ -13,14 +13,19 @@ HELP = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--queues", help="device kinds to serve, e.g. cpu,cuda (default: what is here)"
+        "--queues",
+        help="device kinds to serve, e.g. cpu,cuda (default: what is here; with --load: none)",
+    )
+    parser.add_argument(
+        "--load", action="store_true", help="a load worker: sends part of the load of others' runs"
     )
     parser.add_argument("--loglevel", default="INFO", help="Celery's log level")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.queues:
-        os.environ["ASSAY_QUEUES"] = arguments.queues
+    if arguments.queues or arguments.load:
+        queues = [arguments.queues] if arguments.queues else []
+        os.environ["ASSAY_QUEUES"] = ",".join([*queues, *(["load"] if arguments.load else [])])
     if (code := open_or_complain()) is not None:
         return code
     from assay.execution.celery import app

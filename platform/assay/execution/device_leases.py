@@ -48,6 +48,29 @@ def take(execution: Execution, need: NeedDocument, offer: Offer) -> tuple[HeldDe
     return tuple(_take_one(device, execution) for device in chosen)
 
 
+def take_processors(execution: Execution, offer: Offer) -> tuple[HeldDevice, ...]:
+    """Lease the processors of a machine for a load worker of this execution.
+
+    Those that the execution holds anyway, because its engine is on the same machine, are not leased again.
+    Call it inside a transaction. Raises DevicesBusy if another execution holds them.
+    """
+    own = DeviceLease.objects.filter(execution=execution, released_at=None)
+    held = set(own.values_list("device_id", flat=True))
+    wanted = [device for device in offer.host_devices if device.id not in held]
+    free = _free(wanted)
+    if len(free) < len(wanted):
+        raise DevicesBusy(_holders([device.id for device in wanted]))
+    return tuple(_take_one(device, execution) for device in free)
+
+
+def give_back(execution_id: UUID, devices: Collection[HeldDevice]) -> None:
+    """Release these of an execution that goes on: a load worker's, whose share has ended."""
+    for device in devices:
+        DeviceLease.objects.filter(
+            execution_id=execution_id, device_id=device.id, fence=device.fence, released_at=None
+        ).update(released_at=Now())
+
+
 def _free(devices: Collection[OfferedDevice]) -> list[Device]:
     """Those that nobody holds; on PostgreSQL locked, and without those that somebody else locks."""
     held = DeviceLease.objects.filter(released_at=None).values("device_id")

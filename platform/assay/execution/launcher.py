@@ -31,7 +31,7 @@ def run_to_end(
         command,
         folder=folder,
         name=name,
-        environment={**_environment(), **more},
+        environment={**environment(), **more},
         should_stop=should_stop,
         on_tick=on_tick,
         grace_s=grace_s,
@@ -46,7 +46,7 @@ def interpreter(*arguments: str | Path) -> list[str]:
     return [*settings.INTERPRETER_COMMAND, *(str(a) for a in arguments)]
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """This checkout's code, whatever else is installed."""
     return {
         **os.environ,

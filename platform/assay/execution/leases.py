@@ -19,7 +19,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Abs, Now
 
 from assay.archive.paths import Home
-from assay.execution import device_leases
+from assay.execution import device_leases, load_workers
 from assay.execution.device_leases import DevicesBusy, HeldDevice
 from assay.execution.machine import Worker
 from assay.execution.matching import lacking
@@ -71,7 +71,7 @@ def claim_next(worker: Worker, *, home: Home, offer: Offer) -> Claim | None:
     """Take the next run that this machine has what it needs for; None if there is none or it is busy."""
     try:
         with transaction.atomic():
-            run = _next_run(offer)
+            run = _next_run(worker, offer)
             return None if run is None else _claim(run, worker, home=home, offer=offer)
     except DevicesBusy:
         return None
@@ -92,9 +92,13 @@ def claim_run(run_id: UUID, worker: Worker, *, home: Home, offer: Offer) -> Clai
     return None if run is None else _claim(run, worker, home=home, offer=offer)
 
 
-def _next_run(offer: Offer) -> Run | None:
+def _next_run(worker: Worker, offer: Offer) -> Run | None:
     """The first by study, position and repetition (study ids sort by time) among the needs that fit."""
     fitting = [need for need in needs_with_work(offer.queues) if not lacking(need.document, offer)]
+    if any(need.document.get("load_workers") for need in fitting):
+        there = load_workers.registered()
+        here = {"lead": str(worker), "machine": offer.machine, "host": offer.host}
+        fitting = [n for n in fitting if not load_workers.short_of(n.document, there, **here)]
     heads = Run.objects.filter(id__in=[need.head for need in fitting])
     in_order = heads.order_by("study_id", "position", "repetition")
     for need_id in in_order.values_list("need_id", flat=True):
@@ -139,6 +143,10 @@ def _claim(run: Run, worker: Worker, *, home: Home, offer: Offer) -> Claim | Non
         folder=str(home.executions / str(execution_id)),
         leased_until=lease_end(),
     )
+    need = need_of(run.spec)
+    if need.get("load_workers"):
+        processes = run.spec["load"]["processes"]
+        load_workers.plan_shares(execution, need, processes=processes, offer=offer)
     return Claim(
         execution_id=execution.id,
         token=execution.token,
@@ -150,7 +158,7 @@ def _claim(run: Run, worker: Worker, *, home: Home, offer: Offer) -> Claim | Non
         spec=run.spec,
         spec_digest=run.spec_digest,
         folder=Path(execution.folder),
-        devices=device_leases.take(execution, need_of(run.spec), offer),
+        devices=device_leases.take(execution, need, offer),
     )
 
 

@@ -1,6 +1,7 @@
 """Executions: tries of a run by a worker, each with its own folder, lease and fencing token.
 
-And what they run on: workers as they registered themselves, devices, and who holds which.
+And what they run on: workers as they registered themselves, devices, and who holds which; and the shares of
+a run's load that other workers send.
 """
 
 from pathlib import Path
@@ -107,6 +108,45 @@ class DeviceLease(models.Model):
                 name="one_open_lease_per_device",
             ),
         ]
+
+
+class ShareState(models.TextChoices):
+    planned = "planned"  # the run was claimed; its plan is being made
+    offered = "offered"  # ``document`` says where the plan lies
+    claimed = "claimed"
+    done = "done"  # what it captured is with the run
+    failed = "failed"
+    lost = "lost"  # its lease ran out
+    withdrawn = "withdrawn"  # the run ended, or never came to its load
+
+
+class LoadShare(models.Model):
+    """One client process of a run's load, sent from another worker's machine: a load worker's.
+
+    ``told`` is written by the run's own worker alone, ``said`` by the load worker alone, each with its token
+    in the WHERE. They hold the newest word of each kind, see assay.execution.load_shares.
+    """
+
+    execution = models.ForeignKey(Execution, on_delete=models.PROTECT, related_name="shares")
+    process = models.PositiveIntegerField()  # its mark in attempts and wire, from 1
+    machine = models.CharField(max_length=64, blank=True)  # where alone it may be sent from; or ""
+    state = models.CharField(max_length=10, choices=ShareState.choices, default=ShareState.planned)
+    document = models.JSONField(null=True)
+    token = models.CharField(max_length=64, blank=True)
+    worker = models.CharField(max_length=200, blank=True)  # assay.execution.machine.Worker
+    folder = models.CharField(max_length=500, blank=True)
+    leased_until = models.DateTimeField(null=True)
+    told = models.JSONField(default=dict)
+    said = models.JSONField(default=dict)
+    reason = models.TextField(blank=True)
+    claimed_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["execution", "process"], name="one_share_per_process")
+        ]
+        indexes = [models.Index(fields=["state", "leased_until"], name="share_lease")]
 
 
 class Look(models.Model):

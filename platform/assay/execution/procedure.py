@@ -11,15 +11,17 @@ from dataclasses import dataclass
 
 from assay.archive.paths import Home
 from assay.archive.summary import BundleSummary, summarise
-from assay.execution import launcher, preparing, registering, services
+from assay.execution import launcher, load_lead, load_shares, preparing, registering, services
 from assay.execution.device_leases import visible_to
 from assay.execution.heartbeat import Heartbeat
 from assay.execution.interpreting import interpret
 from assay.execution.leases import Claim
+from assay.execution.load_place import NotShared, Place
 from assay.execution.outage import wait_out
 from assay.execution.preparing import Prepared
 from assay.execution.progress import ProgressReader, Show, ignore
 from assay.execution.subprocesses import Ended
+from assay.ledger.needs import need_of
 from experiments.errors import Finding
 from runners.protocol import exit_codes, layout, manifest
 from runners.protocol.documents import Progress, RunRequest
@@ -103,6 +105,35 @@ class _Work:
         )
         if self.should_stop():  # nothing ran yet, so there is nothing to seal
             return self._not_launched(prepared)
+        if need_of(self.claim.spec).get("load_workers"):
+            return self._with_load_workers(prepared, note)
+        return self._execute(note)
+
+    def _with_load_workers(self, prepared: Prepared, note: str) -> Outcome:
+        """No engine is started before every load worker has the plan."""
+        place = Place.of_execution(str(self.claim.execution_id), self.claim.folder)
+        try:
+            why_not = self._why_not_gathered(place)
+            if self.should_stop():
+                return self._not_launched(prepared)
+            if why_not:
+                shutil.rmtree(self.out, ignore_errors=True)
+                return self._end(RunState.failed, reason=why_not)
+            with load_lead.LoadLead(self.claim, place, self.out):
+                return self._execute(note)
+        finally:
+            wait_out(lambda: load_shares.withdraw(self.claim.execution_id))
+            place.clear()
+
+    def _why_not_gathered(self, place: Place) -> str:
+        try:
+            return load_lead.gather(
+                self.claim, place, self.out, should_stop=self.should_stop, say=self._say
+            )
+        except NotShared as error:
+            return f"the plan could not be given to load workers: {error}"
+
+    def _execute(self, note: str) -> Outcome:
         ended = launcher.run_to_end(
             launcher.runner(
                 *("execute", self.out, "--watch", str(os.getpid())),

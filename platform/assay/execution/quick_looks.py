@@ -1,6 +1,7 @@
 """A quick look: one declared run against an endpoint, sealed, stored and read, without database or queue.
 
-The runner and the interpreter are the same processes as in any other run; only the ledger is not asked.
+The runner is the same process as in any other run; only the ledger is not asked. What it sealed it also
+reads, where that is soon done; else the interpreter does, in a process of its own as in any other run.
 """
 
 import json
@@ -8,7 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from runners.protocol.documents import Progress, RunContext, RunRequest
 
 OUT_FOLDER = "out"
 READING = "interpretation.json"
+SHORT_READER = "assay.archive.short_reading"  # called by the runner, which has loaded what it needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +87,7 @@ class _Look:
 
         ended = self._process(
             "perform",
-            ("runners", "perform", str(request), str(out), "--watch", str(os.getpid())),
-            calibrations=self.home.calibrations,
+            ("runners", "perform", str(request), str(out), *self._options()),
             should_stop=self.should_stop,
             on_tick=follow,
         )
@@ -95,6 +96,11 @@ class _Look:
         if not (bundle / layout.MANIFEST_DIGEST).exists():
             return self._nothing_sealed(ended, answer)
         return self._read(bundle, answer)
+
+    def _options(self) -> Iterator[str]:
+        yield from ("--watch", str(os.getpid()))
+        yield from ("--calibrations", str(self.home.calibrations))
+        yield from ("--read-by", SHORT_READER, str(self.home.derived))
 
     def _request(self) -> RunRequest:
         return RunRequest(
@@ -128,15 +134,9 @@ class _Look:
 
     def _read(self, bundle: Path, answer: Mapping[str, Any]) -> Looked:
         stored = store.put(self.home, bundle)
-        self.show(Progress(t="", phase="interpret", done=0, total=0, message="reading the bundle"))
-        ended = self._process(
-            "interpret",
-            ("assay.archive.interpretation", str(stored.folder), str(self.home.derived)),
-        )
         path = self.home.derived / stored.digest / DEFINITION_VERSION / READING
+        unread = "" if path.is_file() else self._interpret(stored.folder)
         reading = json.loads(path.read_bytes()) if path.is_file() else None
-        last = (ended.log_tail.splitlines() or ["no message"])[-1]
-        unread = "" if reading is not None else f"the bundle was not read: {last}"
         return Looked(
             run_id=self.run_id,
             state=str(answer.get("state") or "failed"),
@@ -147,18 +147,25 @@ class _Look:
             reading=reading,
         )
 
+    def _interpret(self, folder: Path) -> str:
+        """Read what the runner left unread: a long run, or one that it could not read. Why it still is."""
+        self.show(Progress(t="", phase="interpret", done=0, total=0, message="reading the bundle"))
+        ended = self._process(
+            "interpret", ("assay.archive.interpretation", str(folder), str(self.home.derived))
+        )
+        last = (ended.log_tail.splitlines() or ["no message"])[-1]
+        return "" if ended.exit_code == 0 else f"the bundle was not read: {last}"
+
     def _process(
         self,
         name: str,
         arguments: Sequence[str],
         *,
-        calibrations: Path | None = None,
         should_stop: Callable[[], bool] = lambda: False,
         on_tick: Callable[[], None] = lambda: None,
     ) -> Ended:
-        more = [] if calibrations is None else ["--calibrations", str(calibrations)]
         return run_to_end(
-            [sys.executable, "-P", "-m", *arguments, *more],
+            [sys.executable, "-P", "-m", *arguments],
             folder=self.folder,
             name=name,
             environment={**os.environ, "PYTHONPATH": PYTHON_PATH, "PYTHONUNBUFFERED": "1"},

@@ -21,7 +21,7 @@ from assay.archive import store
 from assay.archive.paths import Home
 from assay.archive.quarantine import quarantine
 from assay.archive.summary import BundleSummary, summarise
-from assay.execution import announcing, device_leases, launcher, watch
+from assay.execution import announcing, device_leases, launcher, load_shares, watch
 from assay.execution.interpreting import Reading, interpret
 from assay.execution.leases import lease_end
 from assay.execution.machine import Worker
@@ -42,6 +42,7 @@ ELSEWHERE_LEASES = (
 
 def expire() -> list[UUID]:
     """Runs whose lease ran out become lost, wherever their worker was. Returns the executions ended."""
+    load_shares.withdraw_orphans()
     if not watch.is_unbroken():
         return []
     over = Execution.objects.filter(state=ExecutionState.running, leased_until__lt=Now())

@@ -72,11 +72,15 @@ def leave(worker: Worker) -> None:
     Registration.objects.filter(worker=str(worker)).delete()
 
 
-def live_offers() -> list[Offer]:
-    """What workers offer that gave a sign of life lately."""
+def live() -> list[Registration]:
+    """Workers that gave a sign of life lately."""
     silent = Value(timedelta(seconds=SILENT_LEASES * settings.LEASE_S))
-    rows = Registration.objects.filter(seen_at__gt=Now() - silent).order_by("host", "worker")
-    return [Offer.parse(offer) for offer in rows.values_list("offer", flat=True)]
+    return list(Registration.objects.filter(seen_at__gt=Now() - silent).order_by("host", "worker"))
+
+
+def live_offers() -> list[Offer]:
+    """What they offer."""
+    return [Offer.parse(row.offer) for row in live()]
 
 
 class SignsOfLife:

@@ -12,10 +12,11 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from assay.execution import load_workers
 from assay.execution.leases import queued_of_need
 from assay.execution.matching import devices_for, engines_for, lacking
 from assay.execution.offers import Offer
-from assay.execution.registration import live_offers
+from assay.execution.registration import live, live_offers
 from assay.ledger.models import Need, Run
 from assay.ledger.needs import NeedDocument, in_words
 
@@ -33,7 +34,10 @@ class Waiting:
 
 
 def waiting(runs: Sequence[Run]) -> dict[UUID, Waiting]:
-    """Of those among ``runs`` that are queued. Three queries and one a queue, none without a queued one."""
+    """Of those among ``runs`` that are queued. Three queries and one a queue, none without a queued one.
+
+    A few more for those that ask for load workers.
+    """
     queued = {run.id: run for run in runs if run.state == "queued"}
     if not queued:
         return {}
@@ -65,7 +69,23 @@ def _lacks(digests: set[str]) -> Mapping[str, str]:
         return {}
     offers = live_offers()
     needs = Need.objects.filter(digest__in=digests)
-    return {need.digest: not_offered(need.document, offers) for need in needs}
+    return {
+        need.digest: not_offered(need.document, offers) or _no_senders(need.document)
+        for need in needs
+    }
+
+
+def _no_senders(need: NeedDocument) -> str:
+    """Where a machine has it all: which load workers are still waited for, said of the nearest worker."""
+    if not need.get("load_workers"):
+        return ""
+    there = load_workers.registered()
+    words = [
+        load_workers.short_of(need, there, lead=row.worker, machine=row.machine, host=row.host)
+        for row in live()
+        if not lacking(need, Offer.parse(row.offer))
+    ]
+    return min(words, key=len, default="")
 
 
 def not_offered(need: NeedDocument, offers: Sequence[Offer]) -> str:

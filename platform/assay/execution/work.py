@@ -5,7 +5,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from assay.archive.paths import Home
-from assay.execution import leases, reaper
+from assay.execution import leases, load_carrying, load_shares, load_workers, reaper
 from assay.execution.device_leases import DevicesBusy
 from assay.execution.leases import Claim
 from assay.execution.machine import Worker, machine_holder, machine_to_itself
@@ -30,11 +30,26 @@ def work_off(
     with machine_to_itself(home) as ours:
         while ours and not should_stop():
             reaper.sweep(home)
+            if _sent_a_share(worker, home, offer=offer, should_stop=should_stop):
+                continue
             claim = leases.claim_next(worker, home=home, offer=offer)
             if claim is None:
                 break
             outcomes.append(perform(claim, home, should_stop=should_stop))
     return outcomes
+
+
+def _sent_a_share(
+    worker: Worker, home: Home, *, offer: Offer, should_stop: Callable[[], bool]
+) -> bool:
+    """Shares of a load come first: another machine holds its devices for them."""
+    if load_workers.QUEUE not in offer.queues:
+        return False
+    share = load_shares.claim_next(worker, home=home, offer=offer)
+    if share is None:
+        return False
+    load_carrying.carry(share, should_stop=should_stop)
+    return True
 
 
 def work_on(
@@ -75,5 +90,8 @@ def _claimed(run_id: UUID, worker: Worker, home: Home, *, offer: Offer, ours: bo
 
 
 def queues_with_work() -> list[str]:
-    """Queues in which an unreserved run waits."""
-    return sorted({need.queue for need in leases.needs_with_work()})
+    """Queues in which an unreserved run waits, or a share of a run's load."""
+    queues = {need.queue for need in leases.needs_with_work()}
+    if load_shares.waiting_to_be_claimed().exists():
+        queues.add(load_workers.QUEUE)
+    return sorted(queues)

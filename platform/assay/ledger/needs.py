@@ -6,7 +6,8 @@ by looking at the first of each need, however long the queue is.
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
+from urllib.parse import urlsplit
 
 from experiments.identity import canonical
 
@@ -23,12 +24,17 @@ class NeedDocument(TypedDict):
     lock_sha256: str | None
     image_digest: str | None
     host_memory_bytes: int | None
+    # Other workers that send part of the load; absent where none is asked for.
+    load_workers: NotRequired[int]
+    is_loopback: NotRequired[
+        bool
+    ]  # they have to be on the engine's machine, which nobody else reaches
 
 
 def need_of(spec: Mapping[str, Any]) -> NeedDocument:
     device, engine = spec["device"], spec["engine"]
     environment = engine.get("environment") or {}
-    return NeedDocument(
+    need = NeedDocument(
         kind=device["kind"],
         name=device["name"],
         count=device.get("count", 1),
@@ -39,6 +45,18 @@ def need_of(spec: Mapping[str, Any]) -> NeedDocument:
         image_digest=environment.get("image_digest"),
         host_memory_bytes=device.get("host_memory_bytes"),
     )
+    if workers := (spec.get("load") or {}).get("workers", 0):
+        need["load_workers"] = workers
+        need["is_loopback"] = _listens_on_loopback(environment)
+    return need
+
+
+def _listens_on_loopback(environment: Mapping[str, Any]) -> bool:
+    """An engine that is launched here listens on 127.0.0.1; one elsewhere is where its URL says."""
+    if environment.get("kind") != "url":
+        return True
+    host = urlsplit(str(environment.get("url"))).hostname or ""
+    return host in {"localhost", "::1"} or host.startswith("127.")
 
 
 def need_digest(need: NeedDocument) -> str:

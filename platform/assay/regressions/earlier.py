@@ -30,23 +30,27 @@ def settled(watch: Watch, found: Check, seen: Known | None, under_way: Collectio
         return found
     if level_of(watch, seen) in under_way:
         return replace(found, reason=found.reason + WAITS, step=None)
-    shown = _shown(watch, seen)
     change = found.suspicion.change
-    if shown is None or shown.change is None or (shown.change > 0) != (change > 0):
+    shown = _shown(watch, seen, change)
+    if shown is None:
         return found
     return replace(
         found,
         answer=Answer(shown.answer),
-        reason=f"{change:+.1%}, as the fresh starts of run {shown.run_id} showed",
+        reason=f"{change:+.1%}, as the fresh starts of run {str(shown.run_id)[-12:]} showed",
         confirmation=None,
         step=None,
     )
 
 
-def _shown(watch: Watch, seen: Known) -> CheckRecord | None:
-    """The newest change shown against this baseline that nobody has closed."""
+def _shown(watch: Watch, seen: Known, change: float) -> CheckRecord | None:
+    """Where a change to this side of this baseline was shown first, if nobody has closed it."""
     not_closed = Q(finding=None) | Q(finding__state__in=STILL_OPEN)
+    same_side = Q(change__gt=0) if change > 0 else Q(change__lt=0)
     changed = watch.checks.filter(
-        not_closed, baseline=seen.record, answer__in=[Answer.confirmed, Answer.improved]
+        not_closed,
+        same_side,
+        baseline=seen.record,
+        answer__in=[Answer.confirmed, Answer.improved],
     )
-    return changed.order_by("-pk").first()
+    return changed.order_by("pk").first()

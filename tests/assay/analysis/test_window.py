@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from assay.analysis.absence import Absent
 from assay.analysis.steady import closed_loop_window, open_loop_window
-from assay.analysis.window import Window, whole_window
+from assay.analysis.window import Window, across_clocks, rate_interval, whole_window
 from tests.assay.analysis.streams import MS, attempts, row
 
 
@@ -46,3 +48,25 @@ def test_the_whole_span_holds_the_last_arrival() -> None:
     assert window.holds(50 * MS)
     assert not window.holds(50 * MS + 1)
     assert isinstance(whole_window(attempts(row("created", 0))), Absent)
+
+
+def test_a_window_across_clocks_is_as_long_as_both_edges_allow() -> None:
+    window = across_clocks(Window(from_ns=0, to_ns=100, chosen="all"), 5)
+
+    assert isinstance(window, Window)
+    assert (window.length_s, window.error_ns) == (1e-7, 10)
+    # 11 in 100 ns: 11 in 110 is 0.1 a ns, 11 in 90 is 0.1222
+    found = rate_interval(11 / window.length_s, window)
+    assert found is not None
+    assert (found.low / 1e9, found.high / 1e9) == (pytest.approx(0.1), pytest.approx(11 / 90))
+
+
+def test_a_window_no_longer_than_its_bound_is_none() -> None:
+    short = Window(from_ns=0, to_ns=10, chosen="all")
+
+    found = across_clocks(short, 5)
+
+    assert isinstance(found, Absent)
+    assert found.reason == "several clock domains: their error bound, 10 ns, is no smaller"
+    assert across_clocks(short, 0) is short
+    assert rate_interval(1.0, short) is None

@@ -15,7 +15,7 @@ PREDICTIONS = manifest.canonical(
         "registered_at": "2026-11-29T00:00:00Z",
         "spec_digest": "a" * 64,
         "plan_digest": "b" * 64,
-        "definition_version": "2026.12.4",
+        "definition_version": "2026.12.5",
         "parameters": [],
         "predictions": [
             {

@@ -42,6 +42,7 @@ def prepare(request_path: Path, out: Path) -> int:
     bundle.mkdir(parents=True)
     (bundle / layout.SPEC).write_bytes(manifest.canonical(request["spec"]))
     (bundle / layout.PROMPTS).write_bytes(b"the prompt")
+    (bundle / layout.PLAN).write_bytes(b"the plan")
     context = {**request["context"], "spec_digest": request["spec_digest"], "plan_digest": "b" * 64}
     (out / layout.CONTEXT).write_text(json.dumps(context))
     print(json.dumps({"ok": True, "plan_digest": "b" * 64, "plan": {}, "estimated_bytes": 1}))

@@ -193,7 +193,7 @@ def predictions() -> dict[str, Any]:
         "registered_at": "2026-11-29T20:58:12.114Z",
         "spec_digest": SPEC_DIGEST,
         "plan_digest": PLAN_DIGEST,
-        "definition_version": "2026.12.4",
+        "definition_version": "2026.12.5",
         "parameters": [
             {
                 "name": "read_bandwidth",

@@ -17,6 +17,7 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")
     django.setup()
     from django.conf import settings
+    from django.core.management import call_command
     from django.test import Client
     from django.urls import reverse
 
@@ -42,6 +43,7 @@ def main() -> int:
     finding = Finding.objects.order_by("-opened_at").first()
     if finding is None:
         return 1
+    call_command("collectstatic", interactive=False, verbosity=0)  # as ``assay web`` does first
     client = Client(REMOTE_ADDR="127.0.0.1", SERVER_NAME="127.0.0.1")
     client.force_login(local_user())
     answer = client.get(reverse("finding", args=[finding.pk]))

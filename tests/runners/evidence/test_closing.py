@@ -136,7 +136,7 @@ def test_a_stream_whose_writer_gave_up_is_a_gap(workspace: Workspace) -> None:
     assert socket["dropped"] == 12
 
 
-_NONE = {"rows_given_up": 0}
+_NONE = {"rows_given_up": 0, "worker": 0}
 
 
 def test_an_event_log_kept_elsewhere_is_taken_in(workspace: Workspace, tmp_path: Path) -> None:

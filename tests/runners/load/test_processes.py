@@ -63,6 +63,7 @@ def test_each_process_states_its_own_error_and_the_worse_one_stands_for_both(
     assert error["loop_lag"]["max_ns"] == max(w["loop_lag"]["max_ns"] for w in error["workers"])
     telemetry = pl.read_parquet(done.bundle / layout.TELEMETRY)
     clients = telemetry.filter(pl.col("subject") == "client")["pid"].unique()
+    assert all(0 < w["cpu"]["own_cores_mean"] <= w["cpu"]["cores"] for w in error["workers"])
     assert len(clients) == 3  # the runner and both: their CPU is the client's, not a stranger's
 
 
@@ -167,6 +168,19 @@ def test_an_interrupt_ends_every_process_and_seals_what_there_is(tmp_path: Path)
     assert (done.code, done.answer["state"]) == (130, "aborted")
     assert report(done)["stop_reason"] == "stop_requested"
     assert not any(child.is_running() for child in children)
+
+
+@pytest.mark.forbids
+def test_load_workers_need_a_queue_and_nothing_is_sent_without_one(tmp_path: Path) -> None:
+    declared = spec(processes=2)
+    declared["load"]["workers"] = 1
+
+    done = perform(declared, tmp_path)
+
+    assert done.code == 3
+    [finding] = done.answer["findings"]
+    assert (finding["field"], finding["seen"]) == ("load.workers", "1")
+    assert "assay submit" in finding["remedy"]
 
 
 @pytest.mark.forbids

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.absence import Absent
-from assay.analysis.window import Window, any_content, tokens_arrived
+from assay.analysis.window import Window, completed_in, tokens_arrived, with_content
 from assay.analysis.wire.attempt import Attempt
-from runners.protocol.events import ClientState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +24,9 @@ def window_output(attempts: Sequence[Attempt], window: Window | Absent) -> Windo
             requests=0, tokens=window, attempts_with_tokens=0, attempts=len(attempts)
         )
     return WindowOutput(
-        requests=sum(
-            a.state is ClientState.completed and window.holds(a.decided_ns) for a in attempts
-        ),
+        requests=int(completed_in(attempts, window).sum()),
         tokens=tokens_arrived(attempts, window),
-        attempts_with_tokens=sum(any_content(a.reply, window) for a in attempts),
+        attempts_with_tokens=with_content(attempts, window),
         attempts=len(attempts),
     )
 

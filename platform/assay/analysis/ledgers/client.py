@@ -52,6 +52,6 @@ def client_rows(attempt: Attempt, *, level: str) -> list[LedgerRow]:
         subject_type="attempt",
         ids=attempt_ids(attempt.ids),
         clock_domain=attempt.clock_domain,
-        error_ns=0,
+        error_ns=attempt.clock_error_ns,
         level=level,
     )

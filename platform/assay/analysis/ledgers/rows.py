@@ -5,14 +5,13 @@ final state. Ledgers are joined by ids only and may disagree; the disagreement i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.analysis.documents import LedgerRow
 from assay.analysis.wire.attempt import AttemptIds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(NamedTuple):
     """A state that began at ``from_ns`` (None: from when is unknown), with its evidence and a word on it."""
 
     state: str
@@ -39,19 +38,19 @@ def rows_of(
         if rows:
             rows[-1]["to_ns"] = span.from_ns
         rows.append(
-            LedgerRow(
-                subject=subject,
-                subject_type=subject_type,
-                ids=dict(ids),
-                state=span.state,
-                from_ns=span.from_ns,
-                to_ns=None,
-                clock_domain=clock_domain,
-                error_ns=error_ns,
-                evidence=span.evidence,
-                level=level,
-                detail=span.detail,
-            )
+            {
+                "subject": subject,
+                "subject_type": subject_type,
+                "ids": dict(ids),
+                "state": span.state,
+                "from_ns": span.from_ns,
+                "to_ns": None,
+                "clock_domain": clock_domain,
+                "error_ns": error_ns,
+                "evidence": span.evidence,
+                "level": level,
+                "detail": span.detail,
+            }
         )
     return rows
 

@@ -1,7 +1,7 @@
 """The task ledger: outcomes of business tasks, judged by the contract over all their requests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from assay.analysis.documents import LedgerRow
 from assay.analysis.ledgers.contract import (
@@ -41,7 +41,7 @@ def branches_of(
         return found
     last = {planned.stands_for.get(b.branch_id, b.branch_id): b for b in found}
     return [
-        replace(last.get(name) or Branch(branch_id=name, tries=()), branch_id=name, kind=kind)
+        (last.get(name) or Branch(branch_id=name, tries=()))._replace(branch_id=name, kind=kind)
         for name, kind in planned.kinds.items()
     ]
 
@@ -78,7 +78,7 @@ def task_rows(
     All attempts of a task are stamped by the client; with several client clocks no time is stated.
     """
     domains = {a.clock_domain for a in attempts}
-    starts = [a.start_ns for a in attempts if a.start_ns is not None]
+    starts = [start for a in attempts if (start := a.start_ns) is not None]
     one_clock = len(domains) == 1 and bool(starts)
     start_ns = min(starts) if one_clock else 0
     verdict = task_outcome(contract, branches_of(attempts, start_ns=start_ns, planned=planned))
@@ -95,7 +95,7 @@ def task_rows(
         subject_type="task",
         ids=ids,
         clock_domain=min(domains) if len(domains) == 1 else "several",
-        error_ns=0,
+        error_ns=max((a.clock_error_ns for a in attempts), default=0),
         level=level,
     )
 

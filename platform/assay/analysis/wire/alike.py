@@ -9,9 +9,8 @@ from assay.analysis.wire.runs import Run
 from assay.analysis.wire.template import DeltaTemplate, Likes, template_of
 
 _ALONE = (content.ANSWER, content.REASONING)  # classes of a payload that may become a template
-# How many bytes are looked at together: few after a template of a new form, which may serve a single event.
-_FIRST, _GROWTH, _MOST = 1 << 11, 8, 1 << 16
-_LOOKS = 4  # so many times all bytes of a run may be looked at for events that are alike
+# How many events are looked at together: few after a template of a new form, which may serve a single one.
+_FIRST, _GROWTH, _MOST = 8, 4, 1 << 12
 Other = Callable[[int, bytes], None]
 
 
@@ -66,67 +65,48 @@ class Alike:
         self._write(text)
 
     def read_run(self, run: Run, other: Other) -> int:
-        """Take whole events up to one of another form than a line of data; returns how many bytes.
+        """Take events up to one of another form than a line of data; returns how many.
 
         Those that are not alike go to ``other``, time and payload, which may learn from them.
         """
-        data, times = run.data, run.times_ns
-        place = number = looked_at = 0
-        while place < len(data):
-            if looked_at <= _LOOKS * (place + _MOST):
-                looked_at += min(len(data) - place, self._window)
-                size, count = self._take_alike(run, place, number, other)
-                if count:
-                    place, number = place + size, number + count
-                    continue
-            end = data.find(b"\n\n", place)
-            block = data[place:end]
-            if block[:6] != b"data: " or b"\n" in block:
-                break
-            other(times[number], block[6:])
-            place, number = end + 2, number + 1
+        place = 0
+        while place < len(run.events):
+            taken = self._take_alike(run, place)
+            if not taken:
+                event = run.events[place]
+                if event[:6] != b"data: " or event.find(b"\n") != len(event) - 2:
+                    break
+                other(run.times_ns[place], event[6:-2])
+                taken = 1
+            place += taken
         return place
 
-    def _take_alike(self, run: Run, start: int, number: int, other: Other) -> tuple[int, int]:
-        """Events of a run from a place on, the first of which has this number, as far as they are alike.
+    def _take_alike(self, run: Run, start: int) -> int:
+        """Take events of a run from a place on, as far as they are alike; returns how many.
 
-        Returns how many bytes and how many events were taken; none, if the run does not begin with such.
+        The next look is not much longer than this one reached, so that all of them together are short.
         """
-        template = self.template
-        if template is None:
-            return 0, 0
-        likes = template.of_run(run.data, start, start + self._window)
-        if likes is None:
-            return 0, 0
-        taken = 0
-        self._window = min(_MOST, _GROWTH * self._window)
-        unlike = [n for n, text in enumerate(likes.texts) if not text] if b"" in likes.texts else []
-        for end in [*unlike, len(likes.texts)]:
-            self._take_many(run.times_ns[number + taken : number + end], likes, taken, end)
-            taken = end
-            if end == len(likes.texts):
-                break
-            other(run.times_ns[number + end], likes.raw(end))
-            taken += 1
-            if self.template is not template:
-                break
-        return likes.size(taken), taken
+        if self.template is None:
+            return 0
+        stop = start + self._window
+        likes = self.template.of_run(run.events[start:stop])
+        taken = likes.count
+        self._window = min(_MOST, max(_FIRST, _GROWTH * taken))
+        if taken:
+            self._take_many(run.times_ns[start : start + taken], likes)
+        return taken
 
-    def _take_many(self, times_ns: Sequence[int], likes: Likes, first: int, last: int) -> None:
-        n = last - first
-        if not n:
-            return
+    def _take_many(self, times_ns: Sequence[int], likes: Likes) -> None:
         reply = self._reply
-        reply.events += n
-        self._count += n
+        reply.events += likes.count
+        self._count += likes.count
         reply.chunk_times_ns.extend(times_ns)
         if likes.ids is None:
-            reply.chunk_tokens.extend_unknown(n)
+            reply.chunk_tokens.extend_unknown(likes.count)
         else:
-            ids = likes.ids[first:last]
-            reply.token_ids += sum(ids)  # type: ignore[operator]  # as above
-            reply.chunk_tokens.values.extend(ids)
-        self._write(b"".join(likes.texts[first:last]).decode())
+            reply.token_ids += sum(likes.ids)  # type: ignore[operator]  # as above
+            reply.chunk_tokens.values.extend(likes.ids)
+        self._write(likes.text)
 
     def settle(self) -> None:
         """Enter the classes of the payloads that were read by the template."""

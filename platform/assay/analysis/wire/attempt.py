@@ -34,10 +34,14 @@ class AttemptIds:
 
 @dataclass(slots=True, kw_only=True)
 class Attempt:
-    """The reading of one attempt. Times are ns of ``clock_domain``; None means it was not seen."""
+    """The reading of one attempt. Times are ns of ``clock_domain``; None means it was not seen.
+
+    ``clock_error_ns`` bounds what they are off by on the run's own clock: 0 where that one stamped them.
+    """
 
     ids: AttemptIds
     clock_domain: str
+    clock_error_ns: int = 0
     phase: str | None = None
     segment: str | None = None
     case: str | None = None
@@ -85,7 +89,7 @@ class Attempt:
             times = np.asarray(self.reply.chunk_times_ns, dtype=np.int64)
             if self.gave_up_ns is not None:
                 times = times[times <= self.gave_up_ns]
-            self._gaps_s = (np.diff(times) / NS_PER_S).tolist()
+            self._gaps_s = ((times[1:] - times[:-1]) / NS_PER_S).tolist()
         return self._gaps_s
 
     @property

@@ -76,8 +76,9 @@ class ResponseParser:
     ) -> tuple[list[int], list[bytes], int]:
         """What ``feed`` makes of each of these reads, as far as the body goes.
 
-        Times and body bytes of those that made any readable, and how many were fed. The head must be read,
-        and the body neither complete nor broken.
+        The time of each piece of body that they made readable, the pieces (of a chunked body its chunks, of
+        which a server mostly sends one an event), and how many reads were fed. The head must be read, and the
+        body neither complete nor broken.
         """
         times: list[int] = []
         bodies: list[bytes] = []
@@ -92,8 +93,8 @@ class ResponseParser:
             if self.complete:
                 del pieces[self._whole :]
             if pieces:
-                times.append(times_ns[fed])
-                bodies.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+                times += [times_ns[fed]] * len(pieces)
+                bodies += pieces
                 pieces.clear()
             fed += 1
             if self.complete or self.problem is not None:

@@ -4,18 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _MOST_BYTES = 1 << 16
-_MOST_READS = 1 << 12
+MOST_READS = 1 << 12  # of one look
 _BEGIN, _END = b"data: ", b"\n\n"
-_MARK = b"\0"  # between two reads; one that holds it is no plain one
-_BORDER = _END + _MARK + _BEGIN
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Bytes of whole events. ``times_ns`` has an entry for every block that an empty line ends."""
+    """Whole events, each up to and with the empty line that ends it, and the time of each."""
 
-    data: bytes
+    events: Sequence[bytes]
     times_ns: Sequence[int]
+
+    def size(self, count: int) -> int:
+        """How many bytes the first so many events take."""
+        return sum(map(len, self.events[:count]))
 
 
 def is_plain(data: bytes) -> bool:
@@ -23,29 +25,31 @@ def is_plain(data: bytes) -> bool:
     return data.startswith(_BEGIN) and data.endswith(_END) and b"\r" not in data
 
 
-def end_of_plain(reads: Sequence[bytes], start: int) -> int:
-    """As ``end_of_run``, and all the rest by one look at it where all of it is plain, as it mostly is."""
-    rest = reads[start : start + _MOST_READS]
-    marked = _MARK.join(rest)
-    borders = len(rest) - 1
-    if is_plain(marked) and marked.count(_MARK) == borders == marked.count(_BORDER):
-        return start + len(rest)
-    return end_of_run(reads, start)
+def one_each(times_ns: Sequence[int], reads: Sequence[bytes]) -> Run | None:
+    """These reads as they are, if each is an event of one line, as most chunks of a body are."""
+    data = b"".join(reads)
+    if data.count(b"\n") != 2 * len(reads) or b"\r" in data:
+        return None
+    return Run(reads, times_ns) if [read[-2:] for read in reads].count(_END) == len(reads) else None
 
 
 def run_of(times_ns: Sequence[int], reads: Sequence[bytes]) -> Run:
     """Plain reads, one after the other."""
-    data = b"".join(reads)
-    if data.count(_END) == len(reads):  # each has one at least
-        return Run(data, times_ns)
+    events: list[bytes] = []
     times: list[int] = []
     for t_ns, read in zip(times_ns, reads, strict=True):
-        blocks = read.count(_END)
-        if blocks == 1:
-            times.append(t_ns)
-        else:
-            times += [t_ns] * blocks
-    return Run(data, times)
+        own = _events_of(read)
+        events += own
+        times += [t_ns] * len(own)
+    return Run(events, times)
+
+
+def _events_of(read: bytes) -> list[bytes]:
+    lines = read.split(b"\n")  # by one byte: for two of them, each byte is looked at by itself
+    if len(lines) % 2 and not any(lines[1::2]):
+        return [line + _END for line in lines[:-1:2]]
+    *events, rest = read.split(_END)
+    return [*(event + _END for event in events[:-1]), events[-1] + _END + rest]
 
 
 def end_of_run(reads: Sequence[bytes], start: int) -> int:

@@ -17,7 +17,7 @@ from assay.analysis.wire.dialects.table import DIALECTS, PayloadReader, recognis
 from assay.analysis.wire.json_text import NotJson, is_json, read_json, whole_characters
 from assay.analysis.wire.reasoning_tags import TaggedReader
 from assay.analysis.wire.reply import Reply
-from assay.analysis.wire.runs import end_of_plain, end_of_run, is_plain, run_of
+from assay.analysis.wire.runs import MOST_READS, end_of_run, is_plain, one_each, run_of
 from assay.analysis.wire.scoring import read_scored
 from assay.analysis.wire.sse import EventStream, ServerSentEvent
 from experiments.schema.workload import CallType
@@ -56,7 +56,7 @@ class ReplyReader(Reply):
         """Take body bytes that arrived at ``t_ns``."""
         if not data:
             return
-        self._arrived(t_ns, data)
+        self._arrived(t_ns, (data,))
         events = self._events
         if events is not None:
             template = self._alike.template
@@ -65,10 +65,10 @@ class ReplyReader(Reply):
                 if known is not None:
                     self._alike.take(t_ns, *known)
                     return
-            done = 0
             if not events.busy and is_plain(data):
-                done = self._alike.read_run(run_of([t_ns], [data]), self._raw_event)
-            for event in events.feed(data[done:]):
+                run = run_of([t_ns], [data])
+                data = data[run.size(self._alike.read_run(run, self._raw_event)) :]
+            for event in events.feed(data):
                 self._event(t_ns, event)
         elif self._body is not None:
             self._body.append(data)
@@ -78,24 +78,41 @@ class ReplyReader(Reply):
     def read_many(self, times_ns: Sequence[int], reads: Sequence[bytes]) -> None:
         """Take consecutive reads, none of them empty: what ``read`` would take one by one."""
         place = 0
-        find_end = end_of_plain
+        while place < len(reads) and (self._events is None or self._events.busy):
+            self.read(times_ns[place], reads[place])
+            place += 1
+        place += self._read_one_each(times_ns[place:], reads[place:])
         while place < len(reads):
             last = place + 1
             if self._events is not None and not self._events.busy:
-                last = max(last, find_end(reads, place))
-                find_end = end_of_run
+                last = max(last, end_of_run(reads, place))
             if last - place > 1:
                 self._read_plain(times_ns[place:last], reads[place:last])
             else:
                 self.read(times_ns[place], reads[place])
             place = last
 
+    def _read_one_each(self, times_ns: Sequence[int], reads: Sequence[bytes]) -> int:
+        """Take reads of one event each, as far as that goes; returns how many."""
+        place = 0
+        while place < len(reads):
+            stop = place + MOST_READS
+            run = one_each(times_ns[place:stop], reads[place:stop])
+            done = 0 if run is None else self._alike.read_run(run, self._raw_event)
+            if run is None or not done:
+                break
+            self._arrived(run.times_ns[done - 1], run.events[:done])
+            place += done
+            if done < len(run.events):
+                break
+        return place
+
     def _read_plain(self, times_ns: Sequence[int], reads: Sequence[bytes]) -> None:
         run = run_of(times_ns, reads)
         done = self._alike.read_run(run, self._raw_event)
-        if done < len(run.data):
-            self._read_rest(times_ns, reads, done)
-        self._arrived(times_ns[-1], run.data)
+        if done < len(run.events):
+            self._read_rest(times_ns, reads, run.size(done))
+        self._arrived(times_ns[-1], reads)
 
     def _read_rest(self, times_ns: Sequence[int], reads: Sequence[bytes], done: int) -> None:
         """What a run did not take goes the way of single reads."""
@@ -112,11 +129,11 @@ class ReplyReader(Reply):
     def _raw_event(self, t_ns: int, raw: bytes) -> None:
         self._event(t_ns, ServerSentEvent(raw))
 
-    def _arrived(self, t_ns: int, data: bytes) -> None:
-        self.body_bytes += len(data)
+    def _arrived(self, t_ns: int, reads: Sequence[bytes]) -> None:
+        self.body_bytes += sum(map(len, reads))
         self.last_read_ns = t_ns
         if len(self._head) < _WORDS_LIMIT:
-            self._head += data[:_WORDS_LIMIT]
+            self._head += b"".join(reads[:_WORDS_LIMIT])[:_WORDS_LIMIT]
 
     def end(self) -> None:
         """The body ended cleanly: read a whole JSON reply, or an event that lacks its blank line.

@@ -9,11 +9,10 @@ answers.
 
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 _STRING = re.compile(
     rb'"(content|text|reasoning_content|reasoning|reasoning_text|thinking)":\s?"([^"\\\x00-\x1f]+)"'
@@ -29,134 +28,137 @@ _STAMP_HOLE = rb"[1-9][0-9]{9,18}"
 _NAME = re.compile(rb'"id":\s?"([^"\\]*)"')  # of the reply, in its own words
 _LINE, _BLANK = b"data: ", b"\n\n"
 _STRING_HOLE = rb'([^"\\\x00-\x1f]+)'
+_NO_TEXT = bytes(
+    [*range(32), ord("\\")]
+)  # what the string of a template never holds, the quote apart
 
 
 @dataclass(frozen=True, slots=True)
 class Likes:
-    """Events of one data line that stand together, as a template reads them: one entry for each.
+    """What so many events say together, and how many ids each of them has; None without any."""
 
-    A text is empty where only the bytes around the template's places are alike. ``ids`` counts them, and is
-    None without any. ``between`` is what stands between the bytes around, one event a line.
-    """
-
-    texts: list[bytes]  # each is UTF-8
+    count: int
+    text: str
     ids: list[int] | None
-    between: bytes
-    around: tuple[bytes, bytes]
-
-    def raw(self, number: int) -> bytes:
-        """The payload of one event, whole."""
-        before, after = self.around
-        return before + self.between.split(b"\n", number + 1)[number] + after
-
-    def size(self, count: int) -> int:
-        """How many bytes of the stream the first so many events take."""
-        own = self.between
-        if count < len(self.texts):
-            own = b"\n".join(own.split(b"\n", count)[:count])
-        around = sum(map(len, self.around)) + len(_LINE) + len(_BLANK)
-        return len(own) - (count - 1) + count * around if count else 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Middle:
-    """How what lies between the bytes around is read: of one event, and of lines of many.
+    """How what lies between the bytes around is read: ``one`` is a match of all of it.
 
-    ``text_group`` is the group of the text; with ids the other one of two holds them.
+    ``text_group`` is the group of the text; with ids the other one of two holds them. ``before_stamp`` is
+    what stands between the text and the only place after it, a time; None where more follows the text than
+    that. Where nothing does it is empty.
     """
 
     one: Callable[..., re.Match[bytes] | None]
-    many: Callable[[bytes], list[Any]]
     has_ids: bool
     text_group: int
+    before_stamp: bytes | None
 
 
 class DeltaTemplate:
     """Bytes around the text and the ids of one delta.
 
     ``of_event`` looks at a payload, ``of_read`` at the bytes of a read that holds one whole event of one data
-    line. Both give ``(text, ids or None)``, or None for anything else. ``of_run`` looks at many such events.
+    line. Both give ``(text, ids or None)``, or None for anything else. ``of_run`` looks at many such lines.
     """
 
-    __slots__ = (
-        "_between",
-        "_has_ids",
-        "_hole",
-        "_holes",
-        "_line_prefix",
-        "_line_suffix",
-        "_prefix",
-        "_suffix",
-        "_text_group",
-        "has_served",
-    )
+    __slots__ = ("_digits", "_middle", "_opening", "_prefix", "_suffix", "has_served")
 
     def __init__(self, prefix: bytes, suffix: bytes, middle: _Middle) -> None:
         self.has_served = False  # whether payloads of another reply had this form
-        self._prefix, self._suffix = prefix, suffix
-        self._line_prefix, self._line_suffix = _LINE + prefix, suffix + _BLANK
-        self._between = self._line_suffix + self._line_prefix
-        self._hole, self._holes = middle.one, middle.many
-        self._has_ids, self._text_group = middle.has_ids, middle.text_group
+        self._prefix, self._suffix, self._middle = prefix, suffix, middle
+        # Of the last payload: its line up to the text, and how long the time after the text was.
+        self._opening, self._digits = _LINE, 0
 
     def of_event(self, raw: bytes) -> tuple[str, int | None] | None:
-        prefix, suffix = self._prefix, self._suffix
+        prefix, suffix, middle = self._prefix, self._suffix, self._middle
         if not (raw.startswith(prefix) and raw.endswith(suffix)):
             return None
-        return self._read(raw, len(prefix), len(raw) - len(suffix))
-
-    def of_read(self, data: bytes) -> tuple[str, int | None] | None:
-        prefix, suffix = self._line_prefix, self._line_suffix
-        if not (data.startswith(prefix) and data.endswith(suffix)):
-            return None
-        return self._read(data, len(prefix), len(data) - len(suffix))
-
-    def of_run(self, data: bytes, start: int, stop: int) -> Likes | None:
-        """The events that are alike from one place in the stream on, as far as they lie together.
-
-        ``data`` are whole events; from ``start`` begins one. None if that is another.
-        """
-        lines = self._lines(data, start, stop)
-        if lines is None:
-            return None
-        found = self._holes(lines)
-        texts, ids = found, None
-        if self._has_ids:
-            place = self._text_group - 1
-            texts = [entry[place] for entry in found]
-            ids = [_count(entry[1 - place]) for entry in found]
-        if not lines.isascii() and not all(map(_is_text, texts)):
-            return None
-        return Likes(texts, ids, lines, (self._prefix, self._suffix))
-
-    def _lines(self, data: bytes, start: int, stop: int) -> bytes | None:
-        """What stands between prefix and suffix of each of these events, one a line."""
-        if not data.startswith(self._line_prefix, start) or data.find(b"\0", start, stop) >= 0:
-            return None
-        marked = data[start + len(self._line_prefix) : stop].replace(self._between, b"\0")
-        end = marked.find(_BLANK)
-        if end >= 0 and marked.endswith(self._suffix, 0, end):
-            whole = end - len(self._suffix)
-        else:
-            whole = marked.rfind(b"\0", 0, end if end >= 0 else len(marked))
-        stray = marked.find(b"\n", 0, max(whole, 0))
-        if stray >= 0:  # several lines of one event
-            whole = marked.rfind(b"\0", 0, stray)
-        return None if whole < 0 else marked[:whole].replace(b"\0", b"\n")
-
-    def _read(self, data: bytes, start: int, stop: int) -> tuple[str, int | None] | None:
-        found = self._hole(data, start, stop)
+        found = middle.one(raw, len(prefix), len(raw) - len(suffix))
         if found is None:
             return None
+        group = middle.text_group
         try:
-            if not self._has_ids:
-                return found[1].decode(), None
-            text, ids = found[1], found[2]
-            if self._text_group == 2:
-                text, ids = ids, text
-            return text.decode(), _count(ids)
+            text = found[group].decode()
         except UnicodeDecodeError:
             return None
+        if middle.has_ids:
+            return text, _count(found[3 - group])
+        start, end = found.span(group)
+        self._opening = _LINE + raw[:start]
+        self._digits = len(raw) - len(suffix) - len(middle.before_stamp or b"") - end
+        return text, None
+
+    def of_read(self, data: bytes) -> tuple[str, int | None] | None:
+        if not (data.startswith(_LINE) and data.endswith(_BLANK)):
+            return None
+        return self.of_event(data[len(_LINE) : -len(_BLANK)])
+
+    def of_run(self, events: Sequence[bytes]) -> Likes:
+        """What the first of these events say, as far as they are alike; each ends with its empty line."""
+        if self._middle.has_ids or self._middle.before_stamp is None:
+            return self._one_by_one(events)
+        texts = self._stamped(events) if self._middle.before_stamp else self._bare(events)
+        texts = texts[: _end_of_texts(texts)]
+        return Likes(len(texts), b"".join(texts).decode(), None)
+
+    def _bare(self, events: Sequence[bytes]) -> list[bytes]:
+        """What stands at the place of the text in events that are alike but for it, whatever it is."""
+        opening, closing = self._opening, self._suffix + _BLANK
+        start = len(opening)
+        texts: list[bytes] = []
+        for event in events:
+            end = event.find(b'"', start)
+            if event[end:] != closing or not event.startswith(opening):
+                break
+            texts.append(event[start:end])
+        return texts
+
+    def _stamped(self, events: Sequence[bytes]) -> list[bytes]:
+        """The same where a time of so many digits follows the text."""
+        opening, closing = self._opening, self._suffix + _BLANK
+        before = self._middle.before_stamp or b""
+        start, first, last = len(opening), len(before), len(before) + self._digits
+        texts: list[bytes] = []
+        for event in events:
+            end = event.find(b'"', start)
+            rest = event[end:]
+            stamp = rest[first:last]
+            if (
+                rest[last:] != closing
+                or not stamp.isdigit()
+                or stamp[:1] == b"0"
+                or not rest.startswith(before)
+                or not event.startswith(opening)
+            ):
+                break
+            texts.append(event[start:end])
+        return texts
+
+    def _one_by_one(self, events: Sequence[bytes]) -> Likes:
+        texts: list[str] = []
+        ids: list[int] = []
+        for event in events:
+            known = self.of_read(event)
+            if known is None:
+                break
+            texts.append(known[0])
+            ids.append(known[1] or 0)
+        return Likes(len(texts), "".join(texts), ids if self._middle.has_ids else None)
+
+
+def _end_of_texts(texts: Sequence[bytes]) -> int:
+    """How many of the first are texts: not empty, without an escape, and UTF-8 each by itself."""
+    together = b"".join(texts)
+    if (
+        all(texts)
+        and together.isascii()
+        and len(together.translate(None, _NO_TEXT)) == len(together)
+    ):
+        return len(texts)
+    return next((n for n, text in enumerate(texts) if not _is_text(text)), len(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +231,17 @@ def _form_of(raw: bytes, ids: int | None) -> _Form | None:
 
 @lru_cache(maxsize=256)
 def _middle(holes: tuple[bytes, ...], between: tuple[bytes, ...]) -> _Middle:
-    """Of one event, and of lines of which each is one or is not. Servers have few forms."""
+    """Servers have few forms."""
     pattern = holes[0]
     for fixed, hole in zip(between, holes[1:], strict=True):
         pattern += re.escape(fixed) + hole
     told = [hole for hole in holes if hole is not _STAMP_HOLE]
+    after_text = holes[holes.index(_STRING_HOLE) + 1 :]
     return _Middle(
         re.compile(pattern).fullmatch,
-        re.compile(rb"^(?:" + pattern + rb"|.*)$", re.MULTILINE).findall,
         has_ids=len(told) == 2,
         text_group=1 if told[0] is _STRING_HOLE else 2,
+        before_stamp=between[-1] if after_text == (_STAMP_HOLE,) else None if after_text else b"",
     )
 
 
@@ -248,7 +251,7 @@ def _is_text(data: bytes) -> bool:
         data.decode()
     except UnicodeDecodeError:
         return False
-    return True
+    return bool(data) and len(data.translate(None, _NO_TEXT)) == len(data)
 
 
 def _count(ids: bytes) -> int:

@@ -47,6 +47,11 @@ class ChosenRun:
     without: str
     as_first: str
 
+    @property
+    def short_id(self) -> str:
+        """Tells apart runs of one name: repetitions that a schedule started."""
+        return str(self.run.pk)[-12:]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PopulationLine:

@@ -1,5 +1,6 @@
 """Overlays of compared runs, each with the table behind it: distributions, front, residuals."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,14 +94,16 @@ def distribution(
     """``readings`` are the derived folders by run id. None where no run has a value of that latency."""
     label, rule = LATENCIES[latency]
     curves, rows = [], []
+    names = Counter(run.name for side in found.sides for run in side.runs)
     for place, side in enumerate(found.sides):
         for run in side.runs:
             folder = readings.get(run.run)
             ordered, offered = compared.curve(folder, rule) if folder else (NO_VALUES, 0)
+            name = run.name if names[run.name] == 1 else f"{run.name} {run.run[-6:]}"
             curves.append(
                 SideCurve(
                     place=place,
-                    label=f"{side.letter} {run.name}",
+                    label=f"{side.letter} {name}",
                     values_s=ordered,
                     offered=offered,
                 )
@@ -109,7 +112,7 @@ def distribution(
                 CurveRow(
                     letter=side.letter,
                     run=run.run,
-                    name=run.name,
+                    name=name,
                     n=len(ordered),
                     offered=offered,
                     values=_ladder(ordered),

@@ -9,6 +9,7 @@ from assay.analysis.metrics.catalogue import ALL_RULES, families
 from assay.analysis.metrics.group_rules import GROUP_RULES
 from assay.analysis.metrics.registry import ATTEMPT_RULES
 from assay.analysis.metrics.rule import Definition, Rule
+from assay.analysis.metrics.server import NO_RECORD
 from assay.analysis.rates import ServiceLevels
 from tests.assay.analysis.engine import Reading, cancelled_in_decode
 from tests.assay.analysis.streams import attempts, delta, interpretation, one, read, row
@@ -90,3 +91,11 @@ def test_every_aggregate_has_a_definition_of_its_unit() -> None:
     assert {a["rule"]: a["unit"] for a in found} == {
         a["rule"]: ALL_RULES[a["rule"]].unit for a in found
     }
+
+
+@pytest.mark.parametrize(
+    "rule", [r for r in ATTEMPT_RULES.values() if r.perspective == "server"], ids=lambda r: r.id
+)
+def test_a_rule_of_the_server_says_of_no_attempt_anything_without_its_record(rule: Rule) -> None:
+    # It is not even asked then: every attempt of a run without an engine's record has the same answer.
+    assert rule.compute(one(row("sent", 0)), None) == Absent(NO_RECORD)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from assay.analysis.wire import alike
 from assay.analysis.wire import template as template_module
 from assay.analysis.wire.attempt import Attempt
+from assay.analysis.wire.stream import ReplyReader
 from assay.analysis.wire.template import template_of
 from tests.fuzz.wire_invariants import answers, read
 
@@ -132,3 +133,59 @@ def _without_templates(chunks: list[bytes]) -> Attempt:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(alike, "template_of", lambda raw, text, ids: None)
         return read(chunks)
+
+
+def stamped(text: str, stamp: str) -> bytes:
+    delta = json.dumps({"delta": {"content": text}}, ensure_ascii=False)
+    line = f'data: {{"id":"r","created":1700000000,"choices":[{delta}],"sent_ns":{stamp}}}\n\n'
+    return line.encode()
+
+
+_STAMPED = st.builds(
+    stamped,
+    st.sampled_from(["a", " b", "推", '"', "\\", "\n", ""]),
+    # another time, one of another length, one that is no JSON, one too short for a time
+    st.sampled_from(
+        ["81234000000001", "81234000000002", "812340000000017", "01234000000001", "81"]
+    ),
+)
+_CUT = "推".encode()[:2]
+_READS = st.one_of(
+    _CHUNKS,
+    _STAMPED,
+    st.builds(bytes.__add__, _STAMPED, _STAMPED),
+    st.sampled_from(
+        [
+            stamped("a", "81234000000001").replace(b'"a"', b'"' + _CUT + b'"'),
+            stamped("a", "81234000000001").replace(b"created", b"creatEd"),
+            stamped("a", "81234000000001").replace(b"\n\n", b"\n\n\n"),
+            stamped("a", "81234000000001").replace(b"\n\n", b"\r\n\r\n"),
+            b"data: {\ndata: }\n\n",
+            b'data: {"choices"',
+        ]
+    ),
+)
+
+
+@given(st.lists(_READS, min_size=1, max_size=30))
+@example([stamped("a", "81234000000001")] * 40)
+@example([stamped("a", "81234000000001"), b": ping\n\n", *[stamped("b", "81234000000002")] * 3])
+def test_many_reads_at_once_say_what_they_say_one_by_one(reads: list[bytes]) -> None:
+    times = [1000 * n for n in range(1, len(reads) + 1)]
+    one, other = ReplyReader(), ReplyReader()
+
+    for t_ns, data in zip(times, reads, strict=True):
+        one.read(t_ns, data)
+    other.read_many(times, reads)
+
+    for reply in (one, other):
+        reply.end()
+        reply.settle()
+    for said in _SAID:
+        assert getattr(other, said) == getattr(one, said), said
+
+
+_SAID = (
+    *("text", "events", "class_counts", "chunk_times_ns", "chunk_tokens", "body_bytes", "problem"),
+    *("first_content_ns", "last_read_ns", "done_marker_ns", "finish", "token_ids", "error_ns"),
+)
