@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import pytest_socket
+from django.utils import translation
 
 from assay.archive.paths import Home
 from tests import economy, guards, migrated, selection, servers, traceability
@@ -12,6 +13,7 @@ from tests.stacks import Stack
 
 
 def pytest_runtest_setup() -> None:
+    translation.deactivate()  # a request of an earlier test leaves the language of its reader
     pytest_socket.socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
 
 
