@@ -151,12 +151,23 @@ class Soak:
             time.sleep(0.2)
 
     def settle(self) -> None:
-        """What was lost is swept, then everything is told to end."""
+        """What was lost is swept and the dead are forgotten, then everything is told to end."""
         deadline = time.monotonic() + 60
-        while any(leftovers(self.stack).values()) and time.monotonic() < deadline:
+        while not self._is_settled() and time.monotonic() < deadline:
             self.look_after()
             time.sleep(0.5)
         self.stack.stop()
+
+    def _is_settled(self) -> bool:
+        """Nothing is left, and the workers that live are those that are registered.
+
+        One that is told to end while it still starts, or the row of one that was killed a moment ago, would
+        else stay behind with nobody there to sweep it.
+        """
+        registered = rows(self.stack, "SELECT worker FROM execution_registration")
+        pids = {int(worker.split("/")[-2]) for (worker,) in registered}
+        living = {self.kept[name].pid for name in ("worker 1", "worker 2")}
+        return pids == living and not any(leftovers(self.stack).values())
 
     def report(self, took_s: float) -> dict[str, Any]:
         known = {str(row[0]) for row in rows(self.stack, "SELECT id FROM ledger_run")}

@@ -37,5 +37,5 @@ def test_every_run_ends_once_whatever_happens_to_its_platform(tmp_path: Path) ->
     assert done.stdout, done.stderr[-4000:]
     found = json.loads(done.stdout)
     assert found["runs"] == sum(found["states"].values()) == RUNS
-    assert set(found["left"].values()) == {0}, found
+    assert {what: n for what, n in found["left"].items() if n} == {}
     assert sum(found["faults"].values()) >= 1
