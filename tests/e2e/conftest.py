@@ -11,7 +11,7 @@ from tests.e2e import databases, team, visits
 from tests.e2e import site as sites
 from tests.e2e.site import Site, Watched
 
-PATIENCE_MS = 20_000  # two browsers, their servers and a worker share two cores
+PATIENCE_MS = 20_000  # a browser, its server and perhaps a worker share two cores
 Open = Callable[..., Watched]
 Visit = Callable[[str], dict[visits.Screen, visits.Seen]]
 

@@ -290,6 +290,7 @@ def test_a_typed_instant_shows_what_differed_then(browse: Open, site: Site) -> N
     page = browse().open(f"/runs/{site.ids['run']}/ledgers")
 
     page.fill("#at", "9.5")
+    expect(page.locator(".moment")).to_contain_text("As the ledgers stood at")
 
     page.get_by_role("link", name="over for the client, not for the server").click()
     rows = page.locator("#attempts-region table.tight tbody tr")
