@@ -1,16 +1,13 @@
 """Databases of this version, migrated once a test run: migrating takes seconds of CPU, a copy nearly none."""
 
-import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests import servers
+from tests.stacks import Stack
 
-CHECKOUT = Path(__file__).resolve().parents[1]
 _TEMPLATE = "migrated"
 
 
@@ -45,12 +42,6 @@ def _make_postgres(folder: Path) -> dict[str, str]:
     return {"name": _TEMPLATE}
 
 
-def _migrate(home: Path, variables: Mapping[str, str]) -> None:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY_", "DJANGO_"))}
-    path = os.pathsep.join([str(CHECKOUT / "platform"), str(CHECKOUT)])
-    subprocess.run(
-        [sys.executable, "-P", "-m", "assay.cli.main", "migrate"],
-        env={**kept, "PYTHONPATH": path, "ASSAY_HOME": str(home), **variables},
-        check=True,
-        timeout=240,
-    )
+def _migrate(home: Path, variables: dict[str, str]) -> None:
+    done = Stack(home=home, variables=variables).assay("migrate", timeout=240)
+    assert done.returncode == 0, done.stderr

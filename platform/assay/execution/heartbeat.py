@@ -3,13 +3,13 @@
 import logging
 import threading
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 
 from assay.execution import leases
+from assay.execution.beside import Beside
 from assay.execution.leases import Claim
 
 log = logging.getLogger(__name__)
@@ -17,29 +17,15 @@ log = logging.getLogger(__name__)
 PROGRESS_S = 1.0  # how often progress is published, if it changed
 
 
-class Heartbeat:
+class Heartbeat(Beside):
     """Renews a claim until the block ends; ``should_stop`` turns true on a lost lease or a cancel."""
 
     def __init__(self, claim: Claim) -> None:
+        super().__init__("heartbeat", self._beat)
         self._claim = claim
         self._progress: Mapping[str, Any] = {}
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
         self.lost = False
         self.cancel_requested = False
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._thread.join()
 
     @property
     def should_stop(self) -> bool:
@@ -49,7 +35,7 @@ class Heartbeat:
         """The latest progress; it goes out with the next beat."""
         self._progress = progress
 
-    def _beat(self) -> None:
+    def _beat(self, over: threading.Event) -> None:
         published: Mapping[str, Any] = {}
         since_renewal = settings.HEARTBEAT_S
         pause = min(PROGRESS_S, settings.HEARTBEAT_S)
@@ -60,7 +46,7 @@ class Heartbeat:
                     if self._renew(current):
                         published = current
                     since_renewal = 0.0
-                if self.lost or self._over.wait(pause):
+                if self.lost or over.wait(pause):
                     return
                 since_renewal += pause
         finally:

@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 
 from assay.execution import load_shares
+from assay.execution.beside import Beside
 from assay.execution.load_place import PLAN, NotShared, Place
 from assay.execution.load_process import LoadProcess
 from assay.execution.load_shares import ShareClaim
@@ -200,30 +200,16 @@ def _check_in_time(go_ns: int) -> None:
         raise ShareFailed(f"the word to begin came {late_s:.3f} s after the instant that it named")
 
 
-class _SignsOfLife:
+class _SignsOfLife(Beside):
     """Renews the lease of a share until the block ends."""
 
     def __init__(self, claim: ShareClaim) -> None:
+        super().__init__("share", self._beat)
         self._claim = claim
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="share", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _beat(self) -> None:
+    def _beat(self, over: threading.Event) -> None:
         try:
-            while not self._over.wait(settings.HEARTBEAT_S):
+            while not over.wait(settings.HEARTBEAT_S):
                 try:
                     close_old_connections()
                     load_shares.renew(self._claim)

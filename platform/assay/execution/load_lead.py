@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 
 from assay.execution import load_shares
+from assay.execution.beside import Beside
 from assay.execution.clock_exchange import Round, clock_of, exchange_of
 from assay.execution.leases import Claim
 from assay.execution.load_place import PLAN, NotShared, Place, SharedFile
@@ -104,33 +104,19 @@ class _Silence:
             load_shares.lose_expired(self._claim)
 
 
-class LoadLead:
+class LoadLead(Beside):
     """Carries words from entry to exit; then the shares of the run are at their end, however they stand."""
 
     def __init__(self, claim: Claim, place: Place, out: Path) -> None:
+        super().__init__("load lead", self._carry)
         self._claim = claim
         self._links = {s.id: _Link(claim, place, out, s) for s in load_shares.of_run(claim)}
         self._silence = _Silence(claim)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._carry, name="load lead", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _carry(self) -> None:
+    def _carry(self, over: threading.Event) -> None:
         pause_s = _SOON_S
         try:
-            while not self._over.wait(pause_s):
+            while not over.wait(pause_s):
                 try:
                     close_old_connections()
                     self._turn()
