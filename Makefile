@@ -95,7 +95,7 @@ test-postgres: setup-dev ## The database tests again, on a real PostgreSQL (anal
 test-slow: setup-dev browser nginx ## Real engine, faults and a real browser
 	$(PYTEST) $(SHARED) -m "slow and not (engine or fault or e2e or soak)"
 	$(PYTEST) -n $(WAITERS) --dist worksteal -m "(engine or fault) and not (e2e or soak)"
-	$(PYTEST) -n 1 -m e2e tests/e2e # apart: the browser driver keeps an event loop running in its process
+	$(PYTEST) -n $(WORKERS) -m e2e tests/e2e # apart: the browser driver keeps an event loop running in its process
 
 test-engines: setup-dev ## vLLM in an environment of its own, and real runs on it (ENGINES_HOME keeps it; ten minutes)
 	ASSAY_HOME=$(ENGINES_HOME) .venv/bin/assay engines install vllm==0.32.0 --variant cpu

@@ -1,19 +1,26 @@
 """Fixtures of browser tests: a dashboard a database and one Chromium a session, a fresh profile a test."""
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from contextlib import closing
+from functools import cache
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
+from xdist.remote import Producer
 
 from tests.e2e import databases, team, visits
 from tests.e2e import site as sites
+from tests.e2e.sharing import OneParameterOneProcess
 from tests.e2e.site import Site, Watched
 
 PATIENCE_MS = 20_000  # a browser, its server and perhaps a worker share two cores
 Open = Callable[..., Watched]
 Visit = Callable[[str], dict[visits.Screen, visits.Seen]]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneParameterOneProcess:
+    return OneParameterOneProcess(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -57,9 +64,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def visited(browser: Browser, embedded_site: Site) -> Visit:
+def visited(browser: Browser, embedded_site: Site) -> Iterator[Visit]:
     """What was seen at an address of the laboratory on SQLite; each is visited once."""
-    return cache(partial(visits.visit, browser, embedded_site))
+    with closing(visits.Visitors(browser, embedded_site)) as visitors:
+        yield cache(visitors.visit)
 
 
 @pytest.fixture

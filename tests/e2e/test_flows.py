@@ -42,7 +42,7 @@ def test_a_word_that_is_not_understood_is_named_while_the_rest_filters(
     browse: Open, site: Site
 ) -> None:
     page = browse().open("/runs")
-    page.fill("#q", "tag:smoke colour:red")
+    page.fill("#q", "study:smollm2_concurrency colour:red")
 
     expect(page.get_by_role("alert")).to_contain_text("no field colour")
     expect(page.locator("#runs tbody tr")).to_have_count(3)

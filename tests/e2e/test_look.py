@@ -4,7 +4,7 @@ import pytest
 
 from tests.e2e.conftest import Open, Visit
 from tests.e2e.site import Site
-from tests.e2e.visits import UNTIL_IDLE
+from tests.e2e.visits import DESKTOP
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -77,7 +77,7 @@ def test_a_page_raises_no_error_and_asks_nobody_else(name: str, visited: Visit, 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_light(name: str, visited: Visit, site: Site) -> None:
-    seen = visited(path(name, site))[UNTIL_IDLE]
+    seen = visited(path(name, site))[DESKTOP]
 
     assert seen.sizes
     own = {url: size for url, size in seen.sizes.items() if "plotly" not in url}

@@ -1,22 +1,26 @@
-"""A page as four visitors see it: both widths and both schemes, each in a fresh profile.
+"""A page at both widths and in both schemes: loaded on a light desktop and on a dark phone; then both switch.
 
+The desktop comes with an empty cache, for the weight of the page; the phone keeps its own from page to page.
 A visit takes the time, and several tests ask about every page: they share one.
 """
 
 import gzip
-from dataclasses import dataclass
-from typing import Any
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Request
+from playwright.sync_api import Browser, BrowserContext, Request
 
 from tests.e2e import site as sites
 from tests.e2e.site import Site, Watched
 
-SCREENS = ((1440, "light"), (1440, "dark"), (390, "light"), (390, "dark"))
-UNDER_AXE = ((1440, "light"), (390, "dark"))
-UNTIL_IDLE = (1440, "light")  # where what comes after the page itself is waited for
 Screen = tuple[int, str]
+DESKTOP: Screen = (1440, "light")
+PHONE: Screen = (390, "dark")
+LOADED = (DESKTOP, PHONE)  # where axe is asked too
+OTHER_SCHEME: dict[str, Literal["light", "dark"]] = {"light": "dark", "dark": "light"}
+REPAINTED = "() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))"
 
 # Text colour against what lies behind it; WCAG 2.2 AA asks for 4.5, and for 3 from 24 px (or bold 18.66 px).
 CONTRAST = """
@@ -65,34 +69,60 @@ class Seen:
     doubled: list[str]
     headings: int
     html: int
-    sizes: dict[str, int] | None  # none where what comes later was not waited for
+    sizes: dict[str, int] | None  # none but on the desktop as it was loaded
     errors: list[str]
     abroad: list[str]
     violations: list[dict[str, Any]] | None  # none where axe was not asked
 
 
-def visit(browser: Browser, site: Site, address: str) -> dict[Screen, Seen]:
-    return {screen: _seen(browser, site, address, screen) for screen in SCREENS}
+@dataclass(frozen=True)
+class Visitors:
+    """Who looks at the pages of ``site``; the phone's profile is the same for all pages."""
+
+    browser: Browser
+    site: Site
+    kept: list[BrowserContext] = field(default_factory=list)
+
+    def visit(self, address: str) -> dict[Screen, Seen]:
+        with closing(self._profile(DESKTOP)) as desktop:
+            seen = _both_schemes(sites.watch(desktop, self.site), address, DESKTOP)
+        if not self.kept:
+            self.kept.append(self._profile(PHONE))
+        window = sites.watch(self.kept[0], self.site)
+        with closing(window.page):
+            return seen | _both_schemes(window, address, PHONE)
+
+    def close(self) -> None:
+        for profile in self.kept:
+            profile.close()
+
+    def _profile(self, screen: Screen) -> BrowserContext:
+        width, scheme = screen
+        return self.browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,  # type: ignore[arg-type]
+        )
 
 
-def _seen(browser: Browser, site: Site, address: str, screen: Screen) -> Seen:
+def _both_schemes(window: Watched, address: str, screen: Screen) -> dict[Screen, Seen]:
     width, scheme = screen
-    context = browser.new_context(
-        viewport={"width": width, "height": 900},
-        color_scheme=scheme,  # type: ignore[arg-type]
-    )
-    try:
-        return _look(sites.watch(context, site), address, screen)
-    finally:
-        context.close()
-
-
-def _look(window: Watched, address: str, screen: Screen) -> Seen:
-    sizes, page = None, window.page
-    if screen == UNTIL_IDLE:
-        sizes = _open_until_idle(window, address)
-    else:
+    sizes = _open_until_idle(window, address) if screen == DESKTOP else None
+    if sizes is None:
         window.open(address)
+    loaded = _look(window, sizes=sizes, violations=Axe().run(window.page).response["violations"])
+    switched = OTHER_SCHEME[scheme]
+    window.page.emulate_media(color_scheme=switched)
+    window.page.evaluate(REPAINTED)
+    return {screen: loaded, (width, switched): _look(window)}
+
+
+def _look(
+    window: Watched,
+    *,
+    sizes: dict[str, int] | None = None,
+    violations: list[dict[str, Any]] | None = None,
+) -> Seen:
+    page = window.page
     return Seen(
         overflow=window.overflow(),
         faint=page.evaluate(CONTRAST),
@@ -100,10 +130,10 @@ def _look(window: Watched, address: str, screen: Screen) -> Seen:
         doubled=page.evaluate(DOUBLED),
         headings=page.locator("h1").count(),
         html=len(gzip.compress(page.content().encode())),
-        violations=Axe().run(page).response["violations"] if screen in UNDER_AXE else None,
+        violations=violations,
         sizes=sizes,
-        errors=window.errors,
-        abroad=window.abroad,
+        errors=list(window.errors),
+        abroad=list(window.abroad),
     )
 
 
