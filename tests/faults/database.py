@@ -1,33 +1,19 @@
 """What the database of a stack holds, read beside its processes and without Django."""
 
-import sqlite3
-from contextlib import closing
 from typing import Any
-
-import psycopg
 
 from tests.stacks import Stack
 
 TERMINAL = ("sealed", "failed", "aborted", "lost", "refused")
 
 
-def rows(stack: Stack, query: str) -> list[tuple[Any, ...]]:
-    url = stack.variables.get("ASSAY_DATABASE_URL")
-    if url is not None:
-        with psycopg.connect(url) as there:
-            return list(there.execute(query).fetchall())
-    file = stack.home / "db.sqlite3"
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=20)) as here:
-        return list(here.execute(query).fetchall())
-
-
 def value(stack: Stack, query: str) -> Any:
-    [[found]] = rows(stack, query)
+    [[found]] = stack.rows(query)
     return found
 
 
 def states(stack: Stack) -> dict[str, int]:
-    return dict(rows(stack, "SELECT state, count(*) FROM ledger_run GROUP BY state"))
+    return dict(stack.rows("SELECT state, count(*) FROM ledger_run GROUP BY state"))
 
 
 def leftovers(stack: Stack) -> dict[str, int]:

@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 
 from runners.protocol import manifest
-from tests.faults.database import TERMINAL, leftovers, rows, states, value
+from tests.faults.database import TERMINAL, leftovers, states, value
 from tests.faults.own_servers import OwnPostgres, OwnRedis, own_servers
 from tests.faults.processes import processes_below
 from tests.stacks import LEASE_S, Stack
@@ -90,13 +90,13 @@ class Soak:
         self.postgres.start()
 
     def cancel(self) -> None:
-        live = rows(self.stack, "SELECT id FROM ledger_run WHERE state IN ('queued', 'running')")
+        live = self.stack.rows("SELECT id FROM ledger_run WHERE state IN ('queued', 'running')")
         if live:
             self.stack.assay("cancel", str(self.draw.choice(live)[0]))
 
     def _a_worker(self) -> str:
         """Three times in four the one that has a run at hand, if either has."""
-        held = rows(self.stack, "SELECT worker FROM execution_execution WHERE state = 'running'")
+        held = self.stack.rows("SELECT worker FROM execution_execution WHERE state = 'running'")
         pids = {int(worker.split("/")[-2]) for (worker,) in held}
         names = ["worker 1", "worker 2"]
         busy = [name for name in names if self.kept[name].pid in pids]
@@ -164,13 +164,13 @@ class Soak:
         One that is told to end while it still starts, or the row of one that was killed a moment ago, would
         else stay behind with nobody there to sweep it.
         """
-        registered = rows(self.stack, "SELECT worker FROM execution_registration")
+        registered = self.stack.rows("SELECT worker FROM execution_registration")
         pids = {int(worker.split("/")[-2]) for (worker,) in registered}
         living = {self.kept[name].pid for name in ("worker 1", "worker 2")}
         return pids == living and not any(leftovers(self.stack).values())
 
     def report(self, took_s: float) -> dict[str, Any]:
-        known = {str(row[0]) for row in rows(self.stack, "SELECT id FROM ledger_run")}
+        known = {str(row[0]) for row in self.stack.rows("SELECT id FROM ledger_run")}
         store = [p for p in (self.stack.home / "store").glob("*/*") if p.is_dir()]
         executions = self.stack.home / "executions"
         return {

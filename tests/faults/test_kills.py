@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runners.protocol import manifest
-from tests.faults.database import NOTHING_LEFT, leftovers, rows, states, value
+from tests.faults.database import NOTHING_LEFT, leftovers, states, value
 from tests.faults.processes import processes_below
 from tests.stacks import Stack, wait_until
 
@@ -102,7 +102,7 @@ def test_a_message_that_comes_twice_or_much_later_runs_nothing_twice(
 ) -> None:
     behave(seconds=1)
     fake.start("worker")
-    wait_until(lambda: rows(fake, "SELECT 1 FROM execution_registration") != [], seconds=120)
+    wait_until(lambda: fake.rows("SELECT 1 FROM execution_registration") != [], seconds=120)
     run = fake.submit(*SMOKE)
     redeliver(fake, times=5)
     wait_until(lambda: state_of(fake, run) == "sealed", seconds=120, what=fake.logs)

@@ -141,10 +141,14 @@ def class_counts(attempt: Attempt) -> dict[str, int]:
     """How many events carried each content class."""
     counts = dict.fromkeys(content.CLASS_NAMES.values(), 0)
     for classes, number in attempt.reply.class_counts.items():
-        for bit, name in content.CLASS_NAMES.items():
-            if classes & bit:
-                counts[name] += number
+        for name in _class_names(classes):
+            counts[name] += number
     return counts
+
+
+@cache
+def _class_names(classes: int) -> tuple[str, ...]:
+    return tuple(name for bit, name in content.CLASS_NAMES.items() if classes & bit)
 
 
 def _reasons(

@@ -1,10 +1,11 @@
 """The two lanes of an attempt, from its marks on each side."""
 
 from collections.abc import Sequence
-from operator import attrgetter
+from itertools import pairwise
+from operator import attrgetter, itemgetter
 
 from assay.analysis import lanes
-from assay.analysis.documents import Lane
+from assay.analysis.documents import Interval, Lane
 from assay.analysis.server_record import ServerRecord
 from assay.analysis.wire.attempt import Attempt
 
@@ -38,6 +39,7 @@ _NAMES = {
 }
 # Of several marks at one instant the most telling one names it; else the earlier one does.
 _TELLING = {"first_content": 3, "done": 2, "last_content": 1}
+_MEASURED = lanes.Origin.measured.value
 _NOT_ON_A_LANE = frozenset({"kv_taken", "kv_released", "clock", "config", "memory"})
 
 
@@ -49,14 +51,49 @@ def attempt_lanes(
     ``client_marks`` are the client's own event records of the attempt; where there are at least two, they
     are the lane, else the instants of the wire are.
     """
-    marks = list(client_marks) if len(client_marks) > 1 else _wire_marks(attempt)
-    found = [_lane(attempt.attempt_id, marks)]
+    own = len(client_marks) > 1
+    found = [_lane(attempt.attempt_id, client_marks) if own else _wire_lane(attempt)]
     if record is not None:
         found.append(_lane(attempt.attempt_id, _server_marks(record)))
     return [lane for lane in found if lane is not None]
 
 
-def _wire_marks(attempt: Attempt) -> list[lanes.Mark]:
+def _wire_lane(attempt: Attempt) -> Lane | None:
+    """What ``_lane`` makes of the instants of the wire, in a third of the time.
+
+    They are of one clock and one side, and none is an interval: whatever lies between two of them in a row
+    overlaps nothing, and the sum is last minus first.
+    """
+    told = _told(_wire_instants(attempt))
+    if len(told) < 2:
+        return None
+    between = pairwise(told.items())
+    intervals: list[Interval] = [
+        {
+            "name": _name(start, end),
+            "start_event": start,
+            "end_event": end,
+            "from_ns": from_ns,
+            "to_ns": to_ns,
+            "on_path": True,
+            "origin": _MEASURED,
+        }
+        for (from_ns, start), (to_ns, end) in between
+    ]
+    whole_ns = intervals[-1]["to_ns"] - intervals[0]["from_ns"]
+    return Lane(
+        attempt_id=attempt.attempt_id,
+        perspective="client",
+        clock_domain=attempt.clock_domain,
+        intervals=intervals,
+        sum_ns=whole_ns,
+        end_minus_start_ns=whole_ns,
+        cross_check=True,
+        rejected=[],
+    )
+
+
+def _wire_instants(attempt: Attempt) -> list[tuple[str, int]]:
     reply = attempt.reply
     named = (
         ("created", attempt.created_ns),
@@ -69,8 +106,21 @@ def _wire_marks(attempt: Attempt) -> list[lanes.Mark]:
         ("done", attempt.done_ns),
         ("ended", attempt.decided_ns),
     )
-    domain = attempt.clock_domain
-    return [lanes.Mark(event, t, domain, "client") for event, t in named if t is not None]
+    return [(event, t_ns) for event, t_ns in named if t_ns is not None]
+
+
+def _told(instants: list[tuple[str, int]]) -> dict[int, str]:
+    """The event that names each instant, in order of time."""
+    told: dict[int, str] = {}
+    for event, t_ns in sorted(instants, key=itemgetter(1)):
+        known = told.get(t_ns)
+        if known is None or _TELLING.get(event, 0) > _TELLING.get(known, 0):
+            told[t_ns] = event
+    return told
+
+
+def _name(start: str, end: str) -> str:
+    return _NAMES.get((start, end)) or f"{start} to {end}"
 
 
 def _server_marks(record: ServerRecord) -> list[lanes.Mark]:

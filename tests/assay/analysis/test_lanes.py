@@ -1,9 +1,13 @@
 """Lanes are of one side and one clock, and their sums are checked."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from assay.analysis.attempt_lanes import _lane, _wire_instants, attempt_lanes
 from assay.analysis.errors import ClaimRefused
 from assay.analysis.lanes import Interval, Mark, check_sum, lane_of, require_checked
+from assay.analysis.wire.attempt import Attempt, AttemptIds
 from tests.assay.analysis.engine import EngineLog, Reading, cancelled_in_decode
 from tests.assay.analysis.streams import MS, attempts, delta, read, row
 
@@ -109,3 +113,25 @@ def test_a_part_that_was_not_measured_alone_is_seen_only_within_the_whole() -> N
     assert pieces[0] == ("queued", "first_token")
     assert not {"queue", "prefill"} & {i["name"] for i in lane["intervals"]}
     assert document["ghost_load"] == []
+
+
+_INSTANTS = st.one_of(st.none(), st.integers(0, 5))
+
+
+@given(st.lists(_INSTANTS, min_size=9, max_size=9))
+def test_the_lane_of_the_wire_is_the_checked_lane_of_its_marks(times: list[int | None]) -> None:
+    attempt = Attempt(ids=AttemptIds(attempt_id="a"), clock_domain="c")
+    reply = attempt.reply
+    (attempt.created_ns, attempt.connect_start_ns, attempt.connected_ns, attempt.sent_ns) = times[
+        :4
+    ]
+    (attempt.first_byte_ns, reply.first_content_ns, attempt.body_end_ns) = times[4:7]
+    attempt.decided_ns = times[7]
+    if times[8] is not None:
+        reply.chunk_times_ns.append(times[8])
+
+    (*found,) = attempt_lanes(attempt, None, ())
+
+    marks = [mark(event, t_ns) for event, t_ns in _wire_instants(attempt)]
+    checked = _lane("a", marks)
+    assert found == ([] if checked is None else [checked])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from assay.analysis.documents import LedgerRow
 from assay.analysis.ledgers.contract import (
@@ -15,7 +16,7 @@ from assay.analysis.ledgers.contract import (
 from assay.analysis.ledgers.rows import Span, rows_of
 from assay.analysis.quantities import NS_PER_S
 from assay.analysis.wire.attempt import Attempt
-from runners.protocol.events import TaskOutcome
+from runners.protocol.events import ClientState, TaskOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +30,35 @@ class PlannedTask:
     stands_for: Mapping[str, str] = field(default_factory=dict)
 
 
-def branches_of(
-    attempts: Sequence[Attempt], *, start_ns: int, planned: PlannedTask | None = None
+class _Try(NamedTuple):
+    """What the ledger needs of an attempt, read once: a kept one looks up each of its facts."""
+
+    attempt_id: str
+    request_id: str | None
+    session_id: str | None
+    clock_domain: str
+    clock_error_ns: int
+    state: ClientState
+    start_ns: int | None
+    decided_ns: int | None
+
+    @classmethod
+    def of(cls, attempt: Attempt) -> "_Try":
+        ids = attempt.ids
+        return cls(
+            attempt.attempt_id,
+            ids.request_id,
+            ids.session_id,
+            attempt.clock_domain,
+            attempt.clock_error_ns,
+            attempt.state,
+            attempt.start_ns,
+            attempt.decided_ns,
+        )
+
+
+def _branches(
+    attempts: Sequence[_Try], *, start_ns: int, planned: PlannedTask | None
 ) -> list[Branch]:
     """The requests of a task, each with its tries in the order in which they were made.
 
@@ -46,23 +74,26 @@ def branches_of(
     ]
 
 
-def _tried(attempts: Sequence[Attempt], *, start_ns: int) -> list[Branch]:
-    requests: dict[str, list[Attempt]] = {}
+def _tried(attempts: Sequence[_Try], *, start_ns: int) -> list[Branch]:
+    requests: dict[str, list[_Try]] = {}
     for attempt in attempts:
-        requests.setdefault(attempt.ids.request_id or attempt.attempt_id, []).append(attempt)
+        requests.setdefault(attempt.request_id or attempt.attempt_id, []).append(attempt)
     return [
-        Branch(
-            branch_id=request,
-            tries=tuple(
-                BranchTry(
-                    state=a.state,
-                    ended_s=None if a.decided_ns is None else (a.decided_ns - start_ns) / NS_PER_S,
-                )
-                for a in sorted(tries, key=lambda a: (a.start_ns is None, a.start_ns))
-            ),
-        )
+        Branch(request, tuple([_in_task(a, start_ns) for a in _in_order(tries)]))
         for request, tries in requests.items()
     ]
+
+
+def _in_order(tries: list[_Try]) -> list[_Try]:
+    if len(tries) > 1:
+        tries.sort(key=lambda a: (a.start_ns is None, a.start_ns))
+    return tries
+
+
+def _in_task(attempt: _Try, start_ns: int) -> BranchTry:
+    decided_ns = attempt.decided_ns
+    ended_s = None if decided_ns is None else (decided_ns - start_ns) / NS_PER_S
+    return BranchTry(attempt.state, ended_s)
 
 
 def task_rows(
@@ -77,30 +108,31 @@ def task_rows(
 
     All attempts of a task are stamped by the client; with several client clocks no time is stated.
     """
-    domains = {a.clock_domain for a in attempts}
-    starts = [start for a in attempts if (start := a.start_ns) is not None]
+    own = [_Try.of(attempt) for attempt in attempts]
+    domains = {a.clock_domain for a in own}
+    starts = [a.start_ns for a in own if a.start_ns is not None]
     one_clock = len(domains) == 1 and bool(starts)
     start_ns = min(starts) if one_clock else 0
-    verdict = task_outcome(contract, branches_of(attempts, start_ns=start_ns, planned=planned))
+    verdict = task_outcome(contract, _branches(own, start_ns=start_ns, planned=planned))
     ids: dict[str, str | None] = {
         "task_id": task_id,
-        "session_id": _common([a.ids.session_id for a in attempts]),
-        "request_id": _common([a.ids.request_id for a in attempts]),
+        "session_id": _common([a.session_id for a in own]),
+        "request_id": _common([a.request_id for a in own]),
         "model_call_id": None,
         "attempt_id": None,
     }
     return rows_of(
-        _spans(verdict, attempts, start_ns=start_ns if one_clock else None),
+        _spans(verdict, own, start_ns=start_ns if one_clock else None),
         subject=task_id,
         subject_type="task",
         ids=ids,
         clock_domain=min(domains) if len(domains) == 1 else "several",
-        error_ns=max((a.clock_error_ns for a in attempts), default=0),
+        error_ns=max([a.clock_error_ns for a in own], default=0),
         level=level,
     )
 
 
-def _spans(verdict: Verdict, attempts: Sequence[Attempt], *, start_ns: int | None) -> list[Span]:
+def _spans(verdict: Verdict, attempts: Sequence[_Try], *, start_ns: int | None) -> list[Span]:
     open_span = Span(
         state=TaskOutcome.undetermined.value, from_ns=start_ns, detail="not yet decided"
     )

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 
 from assay.analysis.wire import content
 from assay.analysis.wire.content import Payload
+from assay.analysis.wire.forms import Said, template_of
 from assay.analysis.wire.reply import Reply
 from assay.analysis.wire.runs import Run
-from assay.analysis.wire.template import DeltaTemplate, Likes, template_of
+from assay.analysis.wire.template import DeltaTemplate, Likes
 
 _ALONE = (content.ANSWER, content.REASONING)  # classes of a payload that may become a template
+_LAST = tuple(classes | content.TERMINAL for classes in _ALONE)  # of one that may be known again
 # How many events are looked at together: few after a template of a new form, which may serve a single one.
 _FIRST, _GROWTH, _MOST = 8, 4, 1 << 12
 Other = Callable[[int, bytes], None]
@@ -28,12 +30,14 @@ class Alike:
         self._learned = 0
         self._window = _FIRST
 
-    def learn(self, raw: bytes, payload: Payload, *, stands_alone: bool) -> None:
-        """Keep the payload as the template of those that follow, unless templates have seldom served."""
+    def learn(self, raw: bytes, payload: Payload, *, shown: str | None) -> None:
+        """Keep the payload as the template of those that follow, unless templates have seldom served.
+
+        For payloads that stand alone. ``shown`` is the dialect that this one shows.
+        """
         texts = payload.answer or payload.reasoning or {}
         if (
-            not stands_alone
-            or payload.classes not in _ALONE
+            payload.classes not in (*_ALONE, *_LAST)
             or len(texts) != 1
             or payload.usage is not None
             or payload.prompt_token_ids is not None
@@ -41,12 +45,19 @@ class Alike:
         ):
             return
         self._learned += 1
-        made = template_of(raw, next(iter(texts.values())), payload.token_ids)
+        said = Said(payload=payload, dialect=self._reply.dialect, shown=shown)
+        made = template_of(raw, next(iter(texts.values())), payload.token_ids, said)
         if made is not None:
-            self.settle()
-            self.template, self._classes = made, payload.classes
-            self._window = _MOST if made.has_served else _FIRST
-            self._write = self._reply.writer(payload)
+            self.follow(made, payload)
+
+    def follow(self, template: DeltaTemplate, payload: Payload) -> None:
+        """Take what comes by this template; the payload, which has it, was taken already."""
+        if payload.classes not in _ALONE:
+            return
+        self.settle()
+        self.template, self._classes = template, payload.classes
+        self._window = _MOST if template.has_served else _FIRST
+        self._write = self._reply.writer(payload)
 
     def take(self, t_ns: int, text: str, ids: int | None) -> None:
         """A payload like the template's, but for its text and ids.

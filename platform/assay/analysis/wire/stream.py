@@ -14,6 +14,7 @@ from assay.analysis.wire.content import Payload, error_payload
 from assay.analysis.wire.declared import NOTHING_DECLARED, Declared
 from assay.analysis.wire.dialects.choices import ChoicesReader
 from assay.analysis.wire.dialects.table import DIALECTS, PayloadReader, recognised
+from assay.analysis.wire.forms import known
 from assay.analysis.wire.json_text import NotJson, is_json, read_json, whole_characters
 from assay.analysis.wire.reasoning_tags import TaggedReader
 from assay.analysis.wire.reply import Reply
@@ -61,9 +62,9 @@ class ReplyReader(Reply):
         if events is not None:
             template = self._alike.template
             if template is not None and not events.busy:
-                known = template.of_read(data)
-                if known is not None:
-                    self._alike.take(t_ns, *known)
+                like = template.of_read(data)
+                if like is not None:
+                    self._alike.take(t_ns, *like)
                     return
             if not events.busy and is_plain(data):
                 run = run_of([t_ns], [data])
@@ -196,9 +197,9 @@ class ReplyReader(Reply):
         raw = event.raw
         template = self._alike.template
         if template is not None and event.type != "error":
-            known = template.of_event(raw)
-            if known is not None:
-                self._alike.take(t_ns, *known)
+            like = template.of_event(raw)
+            if like is not None:
+                self._alike.take(t_ns, *like)
                 return
         self.events += 1
         if len(raw) < 32 and raw.strip() == _DONE:
@@ -206,18 +207,34 @@ class ReplyReader(Reply):
             if self.done_marker_ns is None:
                 self.done_marker_ns = t_ns
             return
+        is_error = event.type == "error"
+        if self._reader.deltas_stand_alone and not is_error and self._known(t_ns, raw):
+            return
         try:
             document = read_json(raw)
         except NotJson:
             self._unreadable(t_ns, event)
             return
         payload = self._read_payload(document)
-        if event.type == "error" and payload.error is None:
+        if is_error and payload.error is None:
             payload.error = content.error_words(document)
         self._take(t_ns, payload)
         if not payload.classes & content.CONTENT and _has_choice(document):
             self.bare_choice_times_ns.append(t_ns)
-        self._alike.learn(raw, payload, stands_alone=self._reader.deltas_stand_alone)
+        if payload.classes & content.CONTENT and not is_error and self._reader.deltas_stand_alone:
+            self._alike.learn(raw, payload, shown=recognised(document))
+
+    def _known(self, t_ns: int, raw: bytes) -> bool:
+        """Take a payload of which another reply of the server had the form, if there is one."""
+        found = known(raw, self.dialect)
+        if found is None:
+            return False
+        said, payload, template = found
+        if self.dialect is None and said.shown is not None:
+            self._speak(said.shown, "recognised")
+        self._take(t_ns, payload)
+        self._alike.follow(template, payload)
+        return True
 
     def _read_payload(self, document: Any) -> Payload:
         if not isinstance(document, dict):

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay.analysis.wire import alike
-from assay.analysis.wire import template as template_module
+from assay.analysis.wire import alike, forms, stream
 from assay.analysis.wire.attempt import Attempt
+from assay.analysis.wire.declared import Declared
+from assay.analysis.wire.forms import template_of
 from assay.analysis.wire.stream import ReplyReader
-from assay.analysis.wire.template import template_of
+from assay.analysis.wire.template import is_literal
 from tests.fuzz.wire_invariants import answers, read
 
 RAW = b'{"choices":[{"index":0,"delta":{"content":"a"},"token_ids":[1]}]}'
@@ -90,6 +91,7 @@ def named(name: bytes, text: bytes = b"a") -> bytes:
         (named(b""), True),
         (named(b"reply-2", b" \xe6\x8e\xa8"), True),
         (named(rb"re\"ply", b"a"), False),  # an escape in the name
+        (named("réply".encode(), b"a"), True),
         (named(b"reply-2").replace(b"choices", b"choiceS"), False),
         (named(b"reply-2").replace(b"1700000000", b"1"), False),
     ],
@@ -97,7 +99,7 @@ def named(name: bytes, text: bytes = b"a") -> bytes:
 def test_a_form_serves_other_replies_of_the_same_server(raw: bytes, served: bool) -> None:
     text = json.loads(raw)
     words = (text.get("choices") or text["choiceS"])[0]["delta"]["content"]
-    template_module._forms.clear()
+    forms._forms.clear()
     assert template_of(named(b"reply-1"), "a", None) is not None
 
     found = template_of(raw, words, None)
@@ -131,7 +133,8 @@ def test_the_quick_way_and_the_full_way_agree(chunks: list[bytes]) -> None:
 
 def _without_templates(chunks: list[bytes]) -> Attempt:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike, "template_of", lambda raw, text, ids: None)
+        patch.setattr(alike, "template_of", lambda raw, text, ids, said: None)
+        patch.setattr(stream, "known", lambda raw, dialect: None)
         return read(chunks)
 
 
@@ -189,3 +192,84 @@ _SAID = (
     *("text", "events", "class_counts", "chunk_times_ns", "chunk_tokens", "body_bytes", "problem"),
     *("first_content_ns", "last_read_ns", "done_marker_ns", "finish", "token_ids", "error_ns"),
 )
+
+
+@given(st.lists(_STAMPED, min_size=1, max_size=12), st.booleans())
+@example([stamped("a", "81234000000001"), stamped("b", "81234000000002")], True)
+@example([stamped("a", "81234000000001"), stamped("b", "01234000000002")], True)
+def test_looking_at_all_events_together_finds_what_looking_at_each_finds(
+    events: list[bytes], has_stamp: bool
+) -> None:
+    first = stamped("a", "81234000000001")
+    if not has_stamp:
+        events = [event.replace(b',"sent_ns"', b'},{"tokens"') for event in events]
+        first = first.replace(b',"sent_ns"', b'},{"tokens"')
+    template = template_of(first[6:-2], "a", None)
+    assert template is not None
+    template.of_event(first[6:-2])
+    one_by_one = template._stamped if template._middle.before_stamp else template._bare
+
+    together, apart = template._at_once(events), one_by_one(events)
+
+    if len(apart) == len(events):
+        assert together == apart
+    else:
+        assert not together or not all(map(is_literal, together))  # no text: not taken either
+
+
+def _of_reply(name: bytes, text: str, more: bytes) -> bytes:
+    words = json.dumps(text, ensure_ascii=False).encode()
+    return b'{"id":"%b","choices":[{"index":0,"delta":{%b"content":%b}%b]}' % (
+        name,
+        b'"role":"assistant",' if more == b"role" else b"",
+        words,
+        {b"": b"}", b"role": b"}", b"stop": b',"finish_reason":"stop"}'}[more],
+    )
+
+
+_ENDINGS = [b"", b"", b"role", b"stop"]
+_NAMES_OF_REPLIES = st.one_of(
+    st.sampled_from(
+        [b"r-1", b"r-2", b"", rb"r\"", rb"r\u0041", b"r\n", b"r\x01", b"r\xff", "é".encode()]
+    ),
+    st.binary(max_size=4).filter(lambda name: b"\n" not in name and b"\r" not in name),
+)
+_REPLIES = st.lists(
+    st.tuples(
+        _NAMES_OF_REPLIES,
+        st.lists(
+            st.tuples(st.sampled_from(["a", " b", "推", '"', "\x02"]), st.sampled_from(_ENDINGS)),
+            min_size=1,
+            max_size=5,
+        ),
+        st.sampled_from([None, "choices", "messages"]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(_REPLIES)
+@example([(b"r-1", [("a", b"role"), ("b", b""), ("c", b"stop")], None)] * 2)
+@example([(b"r-1", [("a", b"stop")], None), (b"r\x01", [("a", b"stop")], None)])
+def test_a_payload_of_a_known_form_says_what_its_full_reading_says(
+    replies: list[tuple[bytes, list[tuple[str, bytes]], str | None]],
+) -> None:
+    forms._forms.clear()
+    for name, chunks, dialect in replies:
+        reads = [b"data: " + _of_reply(name, *chunk) + b"\n\n" for chunk in chunks]
+        quick = _reply_of(reads, dialect)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stream, "known", lambda raw, dialect: None)
+            full = _reply_of(reads, dialect)
+        for said in (*_SAID, "dialect", "dialect_by", "finish_ns", "first_visible_ns"):
+            assert getattr(quick, said) == getattr(full, said), said
+
+
+def _reply_of(reads: list[bytes], dialect: str | None) -> ReplyReader:
+    reply = ReplyReader(Declared(dialect=dialect))
+    for t_ns, data in enumerate(reads, start=1):
+        reply.read(t_ns, data)
+    reply.end()
+    reply.settle()
+    return reply
