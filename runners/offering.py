@@ -8,6 +8,7 @@ import platform
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -29,6 +30,7 @@ def offer() -> dict[str, Any]:
     machine = _machine()
     return {
         "machine": machine,
+        "network": _network(machine),
         "host": socket.gethostname(),
         "queues": [],  # the worker says which it serves
         "memory_bytes": _memory_bytes(),
@@ -42,6 +44,14 @@ def _machine() -> str:
         return clocks.boot_id()
     except OSError:
         return f"{socket.gethostname()}-{int(psutil.boot_time())}"
+
+
+def _network(machine: str) -> str:
+    """Whose loopback this is: that of a network namespace of the machine."""
+    try:
+        return f"{machine}/{Path('/proc/self/ns/net').stat().st_ino}"
+    except OSError:
+        return machine
 
 
 def _memory_bytes() -> int:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from runners.protocol import layout, manifest
-from tests.faults.database import NOTHING_LEFT, leftovers, rows
+from tests.faults.database import NOTHING_LEFT, leftovers
 from tests.runners.load.elsewhere import an_endpoint, of_capacity, served
 from tests.stacks import LEASE_S, Stack, wait_until
 
@@ -58,7 +58,7 @@ def load_worker(stack: Stack, tmp_path: Path) -> Iterator[Callable[..., Stack]]:
 
 def registered(stack: Stack) -> int:
     return len(
-        rows(stack, "SELECT 1 FROM execution_registration WHERE offer->>'queues' LIKE '%load%'")
+        stack.rows("SELECT 1 FROM execution_registration WHERE offer->>'queues' LIKE '%load%'")
     )
 
 
@@ -155,7 +155,10 @@ def test_a_run_waits_for_its_load_workers_and_says_for_how_many(
 def is_waiting(stack: Stack, run: str) -> bool:
     found = stack.show(run)
     assert found["state"] == "queued"
-    return bool(found["reason"] == "waits for 2 load workers; 1 registered")
+    words = str(found["reason"])
+    return words.startswith("waits for 2 load workers; 1 registered") and words.endswith(
+        ". Start 1 more there: ASSAY_HOME=A_NEW_FOLDER assay worker --load"
+    )
 
 
 @pytest.mark.forbids

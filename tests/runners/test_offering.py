@@ -1,6 +1,8 @@
 """What a machine offers: its processors as one device, accelerators by the driver's own id, engines."""
 
 import json
+import subprocess
+import sys
 from importlib import metadata
 from types import ModuleType
 
@@ -42,3 +44,19 @@ def test_accelerators_bear_the_id_of_their_driver(
         "name": "NVIDIA H200",
         "memory_bytes": 150_754_820_096,
     }
+
+
+def test_its_network_is_the_one_of_its_own_loopback() -> None:
+    alone = subprocess.run(
+        ["unshare", "--user", "--net", sys.executable, "-m", "runners", "offer"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if alone.returncode != 0 and "unshare" in alone.stderr:
+        pytest.skip(f"no network of one's own to be had here: {alone.stderr.strip()}")
+
+    here, there = offering.offer(), json.loads(alone.stdout)
+    assert here["network"].startswith(f"{here['machine']}/")
+    assert here["machine"] == there["machine"]
+    assert here["network"] != there["network"]

@@ -136,14 +136,17 @@ def _one_start(schedule: "Schedule") -> list["CheckRecord"]:
 
 
 def work_off_here(study: "Study", home: Any) -> None:
-    """Carry out a study's runs on this machine, or wait for the worker that was first."""
+    """Carry out a study's runs that have not ended on this machine, or wait for the worker that was first."""
     from assay.execution.machine import this_worker
     from assay.execution.serving import here
     from assay.execution.work import work_on
     from runners.protocol.events import LIVE_STATES
 
-    offer = here(home, sorted(set(study.runs.values_list("queue", flat=True))))
-    for run in study.runs.order_by("position", "repetition"):
+    left = list(study.runs.filter(state__in=LIVE_STATES).order_by("position", "repetition"))
+    if not left:
+        return
+    offer = here(home, sorted({run.queue for run in left}))
+    for run in left:
         sys.stderr.write(f"run {run.id}\n")
         work_on(run.id, this_worker(), home, offer=offer)
         while study.runs.filter(pk=run.pk, state__in=LIVE_STATES).exists():

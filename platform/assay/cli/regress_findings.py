@@ -45,8 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         for row in document["findings"]:
             _say(row)
-    answers = [row["bisection"] for row in document["findings"] if "bisection" in row]
-    return FAILED if any(a["state"] != "found" for a in answers) else DONE
+    if arguments.action != "bisect":
+        return DONE
+    return DONE if document["findings"][0]["bisection"]["state"] == "found" else FAILED
 
 
 def _done(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -62,7 +63,8 @@ def _done(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.action in STATES:
         state = STATES[arguments.action]
         finding = findings.move(finding.pk, state, by=owner(), comment=arguments.comment)
-    return {"findings": [_row(finding)]}
+    asked = finding.bisections.order_by("pk").last()
+    return {"findings": [{**_row(finding), **({"bisection": _answer(asked)} if asked else {})}]}
 
 
 def named(text: str | None) -> "Finding":

@@ -97,8 +97,11 @@ def _next_run(worker: Worker, offer: Offer) -> Run | None:
     fitting = [need for need in needs_with_work(offer.queues) if not lacking(need.document, offer)]
     if any(need.document.get("load_workers") for need in fitting):
         there = load_workers.registered()
-        here = {"lead": str(worker), "machine": offer.machine, "host": offer.host}
-        fitting = [n for n in fitting if not load_workers.short_of(n.document, there, **here)]
+        fitting = [
+            n
+            for n in fitting
+            if not load_workers.short_of(n.document, there, lead=str(worker), offer=offer)
+        ]
     heads = Run.objects.filter(id__in=[need.head for need in fitting])
     in_order = heads.order_by("study_id", "position", "repetition")
     for need_id in in_order.values_list("need_id", flat=True):

@@ -107,7 +107,8 @@ def claim_next(worker: Worker, *, home: Home, offer: Offer) -> ShareClaim | None
     """Take the next share that may be sent from this machine; None if there is none or it is busy."""
     try:
         with transaction.atomic():
-            shares = waiting_to_be_claimed().filter(machine__in=["", offer.machine])
+            places = ["", offer.machine, offer.network]
+            shares = waiting_to_be_claimed().filter(machine__in=places)
             shares = shares.exclude(execution__worker=str(worker))
             if connection.features.has_select_for_update_skip_locked:
                 shares = shares.select_for_update(skip_locked=True, of=("self",))

@@ -129,7 +129,8 @@ class LoadShare(models.Model):
 
     execution = models.ForeignKey(Execution, on_delete=models.PROTECT, related_name="shares")
     process = models.PositiveIntegerField()  # its mark in attempts and wire, from 1
-    machine = models.CharField(max_length=64, blank=True)  # where alone it may be sent from; or ""
+    # Where alone it may be sent from: a machine, or one network of it; empty for anywhere.
+    machine = models.CharField(max_length=64, blank=True)
     state = models.CharField(max_length=10, choices=ShareState.choices, default=ShareState.planned)
     document = models.JSONField(null=True)
     token = models.CharField(max_length=64, blank=True)

@@ -5,7 +5,7 @@ The runner looks (``python -m runners offer``): an engine or a driver's library 
 
 import tempfile
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -40,7 +40,11 @@ class OfferedEngine:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """``machine`` is the kernel's boot id; ``queues`` are the device kinds that the worker serves."""
+    """``machine`` is the kernel's boot id; ``queues`` are the device kinds that the worker serves.
+
+    ``network`` names the loopback that it has (containers of one machine have one each), ``home`` the
+    folder of its state, in which one thing is carried out at a time; both are empty of an older worker.
+    """
 
     machine: str
     host: str
@@ -48,6 +52,8 @@ class Offer:
     memory_bytes: int | None
     devices: tuple[OfferedDevice, ...]
     engines: tuple[OfferedEngine, ...]
+    network: str = ""
+    home: str = ""
 
     @classmethod
     def parse(cls, document: Mapping[str, Any], queues: Collection[str] | None = None) -> Self:
@@ -58,6 +64,8 @@ class Offer:
             memory_bytes=document["memory_bytes"],
             devices=tuple(OfferedDevice(**device) for device in document["devices"]),
             engines=tuple(OfferedEngine(**engine) for engine in document["engines"]),
+            network=document.get("network", ""),
+            home=document.get("home", ""),
         )
 
     def document(self) -> dict[str, Any]:
@@ -80,7 +88,14 @@ def look(home: Home, queues: Collection[str]) -> Offer:
         ended = launcher.run_to_end(launcher.runner("offer"), folder=Path(folder), name="offer")
     if ended.exit_code != 0:
         raise NoOffer(f"the runner ended with exit code {ended.exit_code}: {ended.log_tail}")
-    return Offer.parse(last_document(ended.stdout), queues)
+    offer = Offer.parse(last_document(ended.stdout), queues)
+    return replace(offer, home=_identity(home))
+
+
+def _identity(home: Home) -> str:
+    """By its file system and inode: two containers may name different folders alike, or one differently."""
+    found = home.root.stat()
+    return f"{found.st_dev}:{found.st_ino}"
 
 
 def look_here(queues: Collection[str] | None = None) -> Offer:

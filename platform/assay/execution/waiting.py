@@ -80,10 +80,11 @@ def _no_senders(need: NeedDocument) -> str:
     if not need.get("load_workers"):
         return ""
     there = load_workers.registered()
+    offers = ((row.worker, Offer.parse(row.offer)) for row in live())
     words = [
-        load_workers.short_of(need, there, lead=row.worker, machine=row.machine, host=row.host)
-        for row in live()
-        if not lacking(need, Offer.parse(row.offer))
+        load_workers.short_of(need, there, lead=worker, offer=offer)
+        for worker, offer in offers
+        if not lacking(need, offer)
     ]
     return min(words, key=len, default="")
 

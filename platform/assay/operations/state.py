@@ -13,10 +13,13 @@ from django.utils import timezone
 from assay.archive.errors import ArchiveError
 from assay.archive.paths import Home
 from assay.archive.remote.location import remote_from_environment
+from assay.execution import load_workers
 from assay.execution.models import DeviceLease, Execution, Registration
 from assay.execution.registration import SILENT_LEASES
 from assay.ledger.models import Bundle, Run
+from assay.operations import at_work
 from assay.operations.archiving import pending
+from assay.operations.at_work import Work
 from assay.operations.models import Upload
 from runners.protocol.events import RunState
 
@@ -26,7 +29,7 @@ RECENTLY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueState:
-    """Runs of one device kind. ``workers`` counts those alive that serve it."""
+    """Runs of one device kind, or parts of a load. ``workers`` counts those alive that serve it."""
 
     name: str
     waiting: int
@@ -45,6 +48,14 @@ class WorkerState:
     seen_at: datetime
     silent_s: float
     is_alive: bool
+    is_free: (
+        bool  # nothing keeps it from the next run, or a load worker from the next part of a load
+    )
+    work: Work | None
+
+    @property
+    def sends_load(self) -> bool:
+        return load_workers.QUEUE in self.queues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +97,9 @@ def queues() -> list[QueueState]:
         .values_list("queue", "waiting", "running", "oldest")
     )
     by_name = {name: (waiting, running, oldest) for name, waiting, running, oldest in rows}
+    shares = at_work.shares_of_load()
+    if shares.waiting or shares.sending:
+        by_name[load_workers.QUEUE] = (shares.waiting, shares.sending, shares.oldest)
     serving = [queue for worker in workers() if worker.is_alive for queue in worker.queues]
     found = []
     for name in sorted({*by_name, *serving, *settings.QUEUES}):
@@ -105,6 +119,8 @@ def queues() -> list[QueueState]:
 
 def workers() -> list[WorkerState]:
     now, silent_after = timezone.now(), SILENT_LEASES * settings.LEASE_S
+    work = at_work.by_worker()
+    spoken_for = {w.worker for w in load_workers.registered() if not w.is_free}
     found = []
     for row in Registration.objects.order_by("host", "worker"):
         silent = max(0.0, (now - row.seen_at).total_seconds())
@@ -117,6 +133,8 @@ def workers() -> list[WorkerState]:
                 seen_at=row.seen_at,
                 silent_s=silent,
                 is_alive=silent <= silent_after,
+                is_free=row.worker not in work and row.worker not in spoken_for,
+                work=work.get(row.worker),
             )
         )
     return found

@@ -30,25 +30,34 @@ _SETTINGS = "launch_configuration.settings."  # the declaration has them, field 
 
 
 def ran_differences(home: Home, before: Run, after: Run) -> list[dict[str, object]]:
-    """Fields of the eight identity items, ``ran.ITEM.FIELD``, that both state and state differently."""
-    old, new = (dict(_stated(home, run)) for run in (before, after))
+    """Fields of the eight identity items, ``ran.ITEM.FIELD``, of items that both state."""
+    return differences(_stated(home, before), _stated(home, after))
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, object]]:
+    """By item. What one of them does not show at all is not known, and no difference.
+
+    In an item that both state, a field that only one has is one: an engine names what was modified.
+    """
+    both = [item for item in before if before[item] and after.get(item)]
+    old, new = (dict(_flat("", {item: s[item] for item in both})) for s in (before, after))
     return [
         {"field": f"{RAN}.{name}", "before": old.get(name), "after": new.get(name), "verdict": RAN}
         for name in sorted({*old, *new})
-        if old and new and old.get(name) != new.get(name)
+        if old.get(name) != new.get(name)
     ]
 
 
-def _stated(home: Home, run: Run) -> Iterator[tuple[str, Any]]:
+def _stated(home: Home, run: Run) -> dict[str, Any]:
+    """Items and what they say; empty where the bundle or its identity is not there."""
     bundle = bundle_of(run)
     if bundle is None:
-        return
+        return {}
     try:
         document = json.loads((bundle_folder(home, bundle.digest) / layout.IDENTITY).read_bytes())
-        items = {str(i["item"]): i["ran"] for i in document.get("run", [])}
+        return {str(i["item"]): i["ran"] for i in document.get("run", [])}
     except (OSError, ValueError, KeyError, TypeError):
-        return
-    yield from _flat("", items)
+        return {}
 
 
 def _flat(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -1,6 +1,7 @@
 """The dashboard's door, and the team installation as it is written down."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -131,7 +132,12 @@ def test_every_service_of_the_team_installation_is_a_verb_with_its_options(servi
 
 
 def test_every_variable_of_the_team_installation_is_one_that_the_settings_know() -> None:
-    known = (CHECKOUT / "platform" / "assay" / "settings.py").read_text()
+    assay = CHECKOUT / "platform" / "assay"
+    readers = (
+        *(assay / "settings.py", assay / "archive/paths.py", assay / "archive/remote/location.py"),
+        CHECKOUT / "experiments/checks/policy.py",
+    )
+    known = "".join(path.read_text() for path in readers)
     given = {name for s in OURS.values() for name in s["environment"]} - {"ASSAY_LOG_FORMAT"}
 
     assert given
@@ -209,6 +215,28 @@ def test_an_image_of_an_engine_is_made_from_a_lock_that_is_shipped(service: str)
 
 
 def test_every_queue_has_a_worker() -> None:
-    served = {s["command"][2] for s in OURS.values() if s["command"][:2] == ["worker", "--queues"]}
+    workers = [s["command"][1:] for s in OURS.values() if s["command"][0] == "worker"]
 
-    assert served == {"cpu", "cuda"}
+    assert {tuple(options) for options in workers} == {
+        ("--queues", "cpu"),
+        ("--queues", "cuda"),
+        ("--load",),
+    }
+
+
+def test_load_workers_have_a_home_of_their_own_and_see_the_plans_of_the_others() -> None:
+    """In a home one thing is carried out at a time; without an archive a plan lies with its run."""
+    load, other = OURS["worker-load"], OURS["worker-cpu"]
+    dockerfile = (CHECKOUT / "Dockerfile").read_text()
+    usual = re.search(r"ASSAY_HOME=(\S+)", dockerfile)
+    assert usual is not None
+    mounted = [volume.partition(":")[2] for volume in load["volumes"]]
+
+    assert "ASSAY_HOME" not in other["environment"]
+    assert f"state:{usual[1]}" in load["volumes"]
+    assert f"state:{usual[1]}" in other["volumes"]
+    # below no volume: two containers of the service share no home
+    own = Path(load["environment"]["ASSAY_HOME"])
+    assert not any(own.is_relative_to(folder) for folder in mounted)
+    assert own.is_relative_to("/home/assay")
+    assert "useradd --system --create-home assay" in dockerfile

@@ -10,8 +10,9 @@ import pytest
 from assay.analysis.regression.answers import Answer
 from assay.archive.paths import Home
 from assay.cli.main import main
+from assay.cli.regress import work_off_here
 from assay.regressions import checking
-from assay.regressions.models import CheckRecord, Finding
+from assay.regressions.models import Bisection, CheckRecord, Finding
 from tests.assay.regressions.starts import Laboratory, laboratory
 from tests.assay.regressions.test_checking import look_to_the_end, steady
 
@@ -111,6 +112,38 @@ def test_a_finding_is_listed_moved_and_not_bisected_without_another_version(
 
     assert main(["finding", "bisect", key]) == 2
     assert "nothing to bisect" in capsys.readouterr().err
+
+
+def test_a_finding_is_shown_with_the_answer_of_its_bisection(
+    moved: Laboratory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finding = Finding.objects.get()
+    Bisection.objects.create(
+        finding=finding,
+        metric="tpot.last_token p50",
+        versions=["1", "2", "3"],
+        overrides={},
+        old_level=0.1,
+        new_level=0.12,
+        asked_by="ada",
+        state="unclear",
+        answer={"last_good": "1", "first_bad": "3", "reason": "between them: 2 (no clear side)"},
+    )
+
+    assert (
+        main(["finding", "show", str(finding.pk)]) == 0
+    )  # it was shown; the answer is no failure of it
+    assert "unclear: after 1, with 3  between them: 2" in capsys.readouterr().out
+
+
+def test_what_has_ended_is_not_carried_out_again_nor_told_again(
+    moved: Laboratory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each look of a bisection goes over all its starts."""
+    for firing in moved.schedule.firings.exclude(study=None):
+        work_off_here(firing.study, moved.home)
+
+    assert capsys.readouterr().err == ""
 
 
 def test_a_finding_that_does_not_exist_is_refused_with_those_that_do(

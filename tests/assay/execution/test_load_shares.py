@@ -1,5 +1,6 @@
 """Shares of a load: each is claimed once, by somebody else, from where it may be sent, and ends once."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -90,6 +91,25 @@ def test_an_engine_on_loopback_is_asked_from_its_own_machine_alone(
     assert share is not None
     # its processors are the execution's already: nothing is leased twice
     assert share.devices == ()
+
+
+@pytest.mark.forbids
+def test_an_engine_on_loopback_is_asked_from_its_own_network_alone(
+    team: None, worker: Worker, home: Home
+) -> None:
+    """Containers of one machine share its boot id, and none of them reaches another's loopback."""
+    engines = kept(replace(offered("boot"), network="boot/1"))
+    run = queued_run(workers=1, url="http://127.0.0.1:8000")
+    lead = leases.claim_run(run.id, worker, home=home, offer=engines)
+    assert lead is not None
+    load_shares.offer(lead, {})
+    beside = offered("boot", queues=["load"])
+
+    for network in ("boot/2", ""):  # another container; a worker that does not say
+        other = replace(beside, network=network)
+        assert load_shares.claim_next(a_worker(9), home=home, offer=other) is None
+    inside = replace(beside, network="boot/1")
+    assert load_shares.claim_next(a_worker(9), home=home, offer=inside) is not None
 
 
 def test_a_share_holds_the_processors_of_its_machine_until_it_ends(

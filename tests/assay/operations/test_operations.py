@@ -2,10 +2,12 @@
 
 import json
 import logging
+import re
 import sys
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
@@ -14,16 +16,27 @@ from pytest_django import Settings
 
 from assay.accounts.models import Action
 from assay.accounts.services import issue_token
-from assay.execution.models import Registration
+from assay.archive.paths import Home
+from assay.execution import leases, load_shares, registration
+from assay.execution.models import LoadShare, Registration, ShareState
 from assay.ledger.models import Run
 from assay.operations import logs, readiness, state
+from assay.operations.at_work import Work
 from experiments.errors import Refusal
+from tests.assay.execution.shared_load import (
+    PLAN,
+    a_worker,
+    load_machine,
+    queued_run,
+    register_load_workers,
+)
 from tests.assay.pages.conftest import lab as lab
 from tests.assay.pages.conftest import page
 from tests.assay.pages.conftest import somebody as somebody
 from tests.assay.pages.conftest import stranger as stranger
 from tests.assay.pages.factory import Laboratory
 from tests.assay.permissions.callers import browser, with_token
+from tests.assay.specs import kept, offered
 
 pytestmark = pytest.mark.django_db
 
@@ -204,3 +217,69 @@ def test_a_token_of_the_api_does_not_open_the_metrics(db: None, settings: Settin
     response = Client().get("/metrics", headers={"Authorization": f"Bearer {issued.secret}"})
 
     assert response.status_code == 401
+
+
+@pytest.fixture
+def two_load_workers(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> Work:
+    """A run that a worker carries out while one of two load workers sends a part of its load."""
+    monkeypatch.setenv("ASSAY_ARCHIVE", "/mnt/team")
+    register_load_workers(2)
+    home = Home(settings.HOME)
+    run = queued_run(workers=1)
+    lead = leases.claim_run(run.id, a_worker(7), home=home, offer=kept(offered()))
+    assert lead is not None
+    registration.register(a_worker(7), offered())
+    load_shares.offer(lead, PLAN)
+    share = load_shares.claim_next(a_worker(1), home=home, offer=load_machine(1))
+    assert share is not None
+    return Work(run=run, process=share.process)
+
+
+def test_a_worker_says_what_it_does(two_load_workers: Work) -> None:
+    found = {w.host: w for w in state.workers()}
+    run = two_load_workers.run
+
+    assert found["host-boot"].work == Work(run=run)
+    assert found["host-machine-1"].work == two_load_workers
+    assert found["host-machine-2"].work is None
+    assert {host: (w.sends_load, w.is_free) for host, w in found.items()} == {
+        "host-boot": (False, False),
+        "host-machine-1": (True, False),
+        "host-machine-2": (True, True),
+    }
+
+
+def test_parts_of_a_load_that_wait_are_the_queue_of_load_workers(two_load_workers: Work) -> None:
+    LoadShare.objects.update(state=ShareState.offered)
+    [waiting] = [q for q in state.queues() if q.name == "load"]
+    LoadShare.objects.update(state=ShareState.claimed)
+    [sending] = [q for q in state.queues() if q.name == "load"]
+
+    assert (waiting.waiting, waiting.running, waiting.workers) == (1, 0, 2)
+    assert waiting.oldest is not None
+    assert (sending.waiting, sending.running, sending.oldest) == (0, 1, None)
+
+
+def test_the_page_shows_load_workers_and_for_which_run_they_send(
+    two_load_workers: Work, somebody: Client
+) -> None:
+    text = page(somebody, "/operations")
+
+    row = re.search(r"host-machine-1</th>.*?</tr>", text, re.DOTALL)
+    assert row is not None
+    assert f"/runs/{two_load_workers.run.pk}" in row[0]
+    assert "sends for" in row[0]
+    assert "client process 3" in row[0]
+    idle = re.search(r"host-machine-2</th>.*?</tr>", text, re.DOTALL)
+    assert idle is not None
+    assert "free" in idle[0]
+    assert "parts of others" in idle[0]
+    assert "A load worker sends a part" in text
+
+
+@pytest.mark.forbids
+def test_for_whom_a_load_worker_sends_is_not_told_to_another_team(two_load_workers: Work) -> None:
+    text = page(browser("other team"), "/operations")
+
+    assert "sends for a run of another team" in text
+    assert str(two_load_workers.run.pk) not in text

@@ -1,8 +1,9 @@
 """The operations page: queues, workers, leases, room, what failed lately."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -40,8 +41,11 @@ class QueueRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerRow:
+    """``run`` is what it works for; None where that is nothing, or is not the reader's to see."""
+
     worker: state.WorkerState
     silent: str
+    run: Run | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,10 @@ class OperationsPage:
     failures: Sequence[Run]
     removals: Sequence[Removal]
 
+    @property
+    def has_load_workers(self) -> bool:
+        return any(row.worker.sends_load for row in self.workers)
+
 
 def operations_page(access: Access) -> OperationsPage:
     visible = visible_runs(access)
@@ -72,7 +80,7 @@ def operations_page(access: Access) -> OperationsPage:
         queues=[
             QueueRow(queue=q, age=duration(q.age_s) if q.oldest else None) for q in state.queues()
         ],
-        workers=[WorkerRow(worker=w, silent=duration(w.silent_s)) for w in state.workers()],
+        workers=_workers(access),
         leases=_leases(access),
         disk_free=quantity(room.free_bytes, "byte"),
         disk_total=quantity(room.total_bytes, "byte"),
@@ -93,14 +101,30 @@ def operations_page(access: Access) -> OperationsPage:
     )
 
 
+def _workers(access: Access) -> list[WorkerRow]:
+    found = state.workers()
+    seen = _seen(access, [w.work.run.pk for w in found if w.work])
+    return [
+        WorkerRow(
+            worker=worker,
+            silent=duration(worker.silent_s),
+            run=worker.work.run if worker.work and worker.work.run.pk in seen else None,
+        )
+        for worker in found
+    ]
+
+
+def _seen(access: Access, runs: Collection[UUID]) -> set[UUID]:
+    """Of these runs, those that the reader may see."""
+    return set(visible_runs(access).filter(id__in=runs).values_list("id", flat=True))
+
+
 def _leases(access: Access) -> list[LeaseRow]:
     held: dict[object, list[str]] = {}
     for lease in state.open_device_leases():
         held.setdefault(lease.execution_id, []).append(f"{lease.device.host} {lease.device.name}")
     found = state.open_executions()
-    seen = set(
-        visible_runs(access).filter(id__in=[e.run_id for e in found]).values_list("id", flat=True)
-    )
+    seen = _seen(access, [e.run_id for e in found])
     return [
         LeaseRow(
             run=execution.run if execution.run_id in seen else None,
