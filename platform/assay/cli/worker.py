@@ -31,10 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
     from assay.execution.celery import app
 
     # A message is only a nudge: what waited while no worker was here is worth nothing, the sweep and the
-    # poll look into the database.
+    # poll look into the database. Django's checks would load all pages and the API: a worker serves none.
     app.worker_main(
         [
-            *("worker", f"--loglevel={arguments.loglevel}", "--purge"),
+            *("--skip-checks", "worker", f"--loglevel={arguments.loglevel}", "--purge"),
             *("--without-gossip", "--without-mingle", "--without-heartbeat"),
         ]
     )

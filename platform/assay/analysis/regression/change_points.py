@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import ruptures
 
 from assay.analysis.regression.baseline import RELATIVE_FLOOR, robust_scale
 from assay.analysis.regression.confirmation import LEAST_CHANGE
@@ -34,6 +33,8 @@ def change_points(values: Sequence[float]) -> list[ChangePoint]:
     n = len(values)
     if n < 2 * SHORTEST:
         return []
+    import ruptures  # with scipy a second, which every worker and web process would pay
+
     # Steps would widen the spread of the values themselves; differences of neighbours hold each step once.
     steps = np.diff(np.asarray(values, dtype=np.float64))
     scale = robust_scale(steps.tolist()) / np.sqrt(2)

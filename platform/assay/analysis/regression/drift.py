@@ -8,8 +8,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import stats
-
 LEAST_DRIFT = 0.03  # relative to the reference's level, over the whole stretch
 TREND_P = 0.001
 FEWEST_STARTS = 10
@@ -34,6 +32,8 @@ def drift(reference_level: float, since: Sequence[float]) -> Drift | None:
     n = len(since)
     if n < FEWEST_STARTS:
         return None
+    from scipy import stats  # half a second, which every worker and web process would pay
+
     places = range(n)
     slope = float(stats.theilslopes(since, places).slope)
     end = statistics.median(since) + slope * (n - 1) / 2
