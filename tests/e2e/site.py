@@ -136,14 +136,29 @@ def chromium(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
+_AFTER_IT = "htmx:afterRequest, [object HTMLDivElement]"
+
+
 @dataclass
 class Watched:
-    """A page with what went wrong on it: console errors, script errors, requests to anywhere else."""
+    """A page with what went wrong on it: console errors, script errors, requests to anywhere else.
+
+    ``replaced`` counts the requests that were given up for newer ones, as ``hx-sync`` has it.
+    """
 
     page: Page
     site: Site
     errors: list[str] = field(default_factory=list)
     abroad: list[str] = field(default_factory=list)
+    replaced: int = 0
+
+    def heard(self, text: str) -> None:
+        """An error on the console. Of a request that is given up htmx tells in two: none of ours."""
+        if text.startswith("htmx:sendAbort") and self.errors[-1:] == [_AFTER_IT]:
+            self.errors.pop()
+            self.replaced += 1
+        else:
+            self.errors.append(text)
 
     def open(self, path: str) -> Page:
         self.page.goto(self.site.url + path)
@@ -171,7 +186,7 @@ def watch(context: BrowserContext, site: Site) -> Watched:
 
     def heard(message: Any) -> None:
         if message.type == "error":
-            watched.errors.append(message.text)
+            watched.heard(message.text)
 
     def asked(request: Any) -> None:
         if not request.url.startswith((site.url, "data:", "blob:")):
