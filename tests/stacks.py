@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,14 +76,7 @@ class Stack:
         return dict(json.loads(done.stdout))
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """What its database holds, read beside its processes and without Django."""
-        url = self.variables.get("ASSAY_DATABASE_URL")
-        if url is not None:
-            with psycopg.connect(url) as there:
-                return list(there.execute(query).fetchall())
-        file = self.home / "db.sqlite3"
-        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=20)) as here:
-            return list(here.execute(query).fetchall())
+        return rows_of(self.home, self.variables, query)
 
     def state(self, run: str) -> str:
         """Read from the database: a process of ``assay show`` takes a second of the processor."""
@@ -117,6 +110,17 @@ class Stack:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def rows_of(home: Path, variables: Mapping[str, str], query: str) -> list[tuple[Any, ...]]:
+    """What the database of an installation holds, read beside its processes and without Django."""
+    url = variables.get("ASSAY_DATABASE_URL")
+    if url is not None:
+        with psycopg.connect(url) as there:
+            return there.execute(query).fetchall()
+    file = home / "db.sqlite3"
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=20)) as here:
+        return here.execute(query).fetchall()
 
 
 def wait_until(

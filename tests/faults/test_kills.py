@@ -17,11 +17,6 @@ SMOKE = ("study=smollm2_smoke", "prediction.enabled=false")
 LOST_WITHIN_S = 60.0
 
 
-def state_of(stack: Stack, run: str) -> str:
-    hexed = run.replace("-", "")
-    return str(value(stack, f"SELECT state FROM ledger_run WHERE id IN ('{run}', '{hexed}')"))
-
-
 @pytest.mark.parametrize("stack", ["embedded"], indirect=True)
 def test_a_worker_killed_in_any_phase_loses_that_run_and_nothing_else(
     fake: Stack, behave: Callable[..., None], tmp_path: Path
@@ -39,11 +34,11 @@ def test_a_worker_killed_in_any_phase_loses_that_run_and_nothing_else(
         behave()
         worker = fake.start("worker")
         wait_until(lambda: leftovers(fake) == NOTHING_LEFT, seconds=LOST_WITHIN_S, what=fake.logs)
-        assert state_of(fake, run) == "lost"
+        assert fake.state(run) == "lost"
         lost.append(run)
 
     after = fake.submit(*SMOKE)
-    wait_until(lambda: state_of(fake, after) == "sealed", seconds=120, what=fake.logs)
+    wait_until(lambda: fake.state(after) == "sealed", seconds=120, what=fake.logs)
 
     assert states(fake) == {"lost": 4, "sealed": 1}
     assert leftovers(fake) == NOTHING_LEFT
@@ -69,7 +64,7 @@ def test_a_killed_runner_fails_its_run_and_the_worker_goes_on(
     os.kill(int(mark.read_text()), signal.SIGKILL)
     after = fake.submit(*SMOKE)
 
-    wait_until(lambda: state_of(fake, after) == "sealed", seconds=120, what=fake.logs)
+    wait_until(lambda: fake.state(after) == "sealed", seconds=120, what=fake.logs)
     assert fake.show(run)["reason"].startswith("the runner ended with exit code -9")
     assert states(fake) == {"failed": 1, "sealed": 1}
     assert leftovers(fake) == NOTHING_LEFT
@@ -82,17 +77,17 @@ def test_killed_beat_and_web_cost_no_run(fake: Stack, behave: Callable[..., None
     beat, web = fake.start("beat"), fake.start("web", "--port", str(free_port()))
     behave(seconds=4)
     run = fake.submit(*SMOKE)
-    wait_until(lambda: state_of(fake, run) == "running", seconds=120, what=fake.logs)
+    wait_until(lambda: fake.state(run) == "running", seconds=120, what=fake.logs)
 
     for process in (beat, web):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
-    wait_until(lambda: state_of(fake, run) == "sealed", seconds=120, what=fake.logs)
+    wait_until(lambda: fake.state(run) == "sealed", seconds=120, what=fake.logs)
     # without a scheduler a submitted run is found by its nudge; with the next one by the poll as well
     behave()
     again = fake.submit(*SMOKE)
-    wait_until(lambda: state_of(fake, again) == "sealed", seconds=120, what=fake.logs)
+    wait_until(lambda: fake.state(again) == "sealed", seconds=120, what=fake.logs)
     assert leftovers(fake) == NOTHING_LEFT
 
 
@@ -105,13 +100,13 @@ def test_a_message_that_comes_twice_or_much_later_runs_nothing_twice(
     wait_until(lambda: fake.rows("SELECT 1 FROM execution_registration") != [], seconds=120)
     run = fake.submit(*SMOKE)
     redeliver(fake, times=5)
-    wait_until(lambda: state_of(fake, run) == "sealed", seconds=120, what=fake.logs)
+    wait_until(lambda: fake.state(run) == "sealed", seconds=120, what=fake.logs)
 
     redeliver(fake, times=5)  # as a broker does after its visibility time-out, an hour later
     behave()
     after = fake.submit(*SMOKE)
 
-    wait_until(lambda: state_of(fake, after) == "sealed", seconds=120, what=fake.logs)
+    wait_until(lambda: fake.state(after) == "sealed", seconds=120, what=fake.logs)
     assert leftovers(fake) == NOTHING_LEFT
     assert value(fake, "SELECT count(*) FROM execution_execution") == 2
 

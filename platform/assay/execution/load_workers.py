@@ -7,6 +7,7 @@ no engine is started for a load that nobody sends.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -42,10 +43,7 @@ def registered() -> list[LoadWorker]:
         return []
     busy, held = {*_workers_of_runs(), *_workers_of_shares()}, _machines_held()
     idle = [row.worker for row in there if row.worker not in busy and row.machine not in held]
-    spoken_for = LoadShare.objects.filter(
-        state__in=_WAITED_FOR, execution__state=ExecutionState.running
-    ).count()
-    free = set(idle[spoken_for:])
+    free = set(idle[not_yet_claimed().count() :])
     return [
         LoadWorker(
             worker=row.worker,
@@ -56,6 +54,11 @@ def registered() -> list[LoadWorker]:
         )
         for row in there
     ]
+
+
+def not_yet_claimed() -> QuerySet[LoadShare]:
+    """Shares of running runs that wait for a load worker."""
+    return LoadShare.objects.filter(state__in=_WAITED_FOR, execution__state=ExecutionState.running)
 
 
 def short_of(need: NeedDocument, found: Sequence[LoadWorker], *, lead: str, offer: Offer) -> str:

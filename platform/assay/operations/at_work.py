@@ -5,10 +5,9 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
+from assay.execution import load_workers
 from assay.execution.models import Execution, ExecutionState, LoadShare, ShareState
 from assay.ledger.models import Run
-
-_WAITING = (ShareState.planned, ShareState.offered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,20 +31,21 @@ def by_worker() -> dict[str, Work]:
     """Workers that do nothing are not among them."""
     running = Execution.objects.filter(state=ExecutionState.running)
     found = {e.worker: Work(run=e.run) for e in running.select_related("run__study")}
-    for share in _shares().filter(state=ShareState.claimed):
+    for share in _claimed().select_related("execution__run__study"):
         found[share.worker] = Work(run=share.execution.run, process=share.process)
     return found
 
 
 def shares_of_load() -> SharesOfLoad:
-    waiting = list(_shares().filter(state__in=_WAITING))
+    waiting = list(load_workers.not_yet_claimed().select_related("execution"))
     return SharesOfLoad(
         waiting=len(waiting),
-        sending=_shares().filter(state=ShareState.claimed).count(),
+        sending=_claimed().count(),
         oldest=min((share.execution.started_at for share in waiting), default=None),
     )
 
 
-def _shares() -> QuerySet[LoadShare]:
-    found = LoadShare.objects.filter(execution__state=ExecutionState.running)
-    return found.select_related("execution__run__study")
+def _claimed() -> QuerySet[LoadShare]:
+    return LoadShare.objects.filter(
+        state=ShareState.claimed, execution__state=ExecutionState.running
+    )

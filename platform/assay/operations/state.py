@@ -15,7 +15,7 @@ from assay.archive.paths import Home
 from assay.archive.remote.location import remote_from_environment
 from assay.execution import load_workers
 from assay.execution.models import DeviceLease, Execution, Registration
-from assay.execution.registration import SILENT_LEASES
+from assay.execution.registration import SILENT_LEASES, live
 from assay.ledger.models import Bundle, Run
 from assay.operations import at_work
 from assay.operations.archiving import pending
@@ -48,9 +48,8 @@ class WorkerState:
     seen_at: datetime
     silent_s: float
     is_alive: bool
-    is_free: (
-        bool  # nothing keeps it from the next run, or a load worker from the next part of a load
-    )
+    # Nothing keeps it from the next run, or a load worker from the next part of a load.
+    is_free: bool
     work: Work | None
 
     @property
@@ -100,7 +99,7 @@ def queues() -> list[QueueState]:
     shares = at_work.shares_of_load()
     if shares.waiting or shares.sending:
         by_name[load_workers.QUEUE] = (shares.waiting, shares.sending, shares.oldest)
-    serving = [queue for worker in workers() if worker.is_alive for queue in worker.queues]
+    serving = [queue for row in live() for queue in row.offer.get("queues", ())]
     found = []
     for name in sorted({*by_name, *serving, *settings.QUEUES}):
         waiting, running, oldest = by_name.get(name, (0, 0, None))
