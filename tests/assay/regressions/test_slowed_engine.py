@@ -70,5 +70,9 @@ def test_a_slowed_engine_is_found_by_a_scheduled_run(stack: Stack, tmp_path: Pat
     file = tmp_path / "answers.xml"
     judged = said(stack, "regress", "nightly", "--starts", "0", "--junit", str(file), code=1)
     assert {a["metric"]: a["answer"] for a in judged["answers"]}[TPOT] == "confirmed"
-    failed = [c.get("name") for c in ET.parse(file).getroot().iter("testcase") if c.find("failure")]
+    failed = [
+        c.get("name")
+        for c in ET.parse(file).getroot().iter("testcase")
+        if c.find("failure") is not None
+    ]
     assert TPOT in failed
