@@ -57,7 +57,7 @@ def run(
         "ASSAY_HOME": str(out / "home"),
         "PYTHONPATH": os.pathsep.join([str(root / "platform"), str(root)]),
     }
-    command = [sys.executable, str(HARNESS / "client_bench.py"), "run", "--out", str(out)]
+    command = [sys.executable, str(HERE / "harness_run.py"), "run", "--out", str(out)]
     command += ["--tools", tools, "--cells", cells, "--reps", str(reps)]
     subprocess.run(command, check=True, env=environment)
 

@@ -71,7 +71,7 @@ def _sent(attempt: Mapping[str, Any]) -> int:
 
 
 def _before_the_write(attempt: Mapping[str, Any]) -> int:
-    """No server can have read the request by then; it can by ``sent_ns``, if its client lost the CPU between."""
+    """No server can have read the request by then; by ``sent_ns`` it may, if its client lost the CPU."""
     return int(attempt["created_ns"])
 
 
