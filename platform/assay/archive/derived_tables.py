@@ -102,7 +102,8 @@ class AttemptTables:
                 self._writers[name].write(batch)
         attempts = batches[ATTEMPTS]
         self._aside.write_batch(attempts)
-        self._task_ids.append(attempts.column("task_id"))
+        # Copied: a column of a batch from another process holds on to the whole message it came in.
+        self._task_ids.append(pa.array(attempts.column("task_id").to_pylist(), pa.string()))
 
     def finish(self, tasks: Iterable[Sequence[LedgerRow]]) -> None:
         """Add the task ledger, and each attempt's task to its row."""
