@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from child_processes import children
+
 HARNESS = Path(__file__).resolve().parent / "harness" / "client_bench.py"
 
 
@@ -32,15 +34,6 @@ def harness() -> ModuleType:
     finally:
         sys.argv = arguments
     return module
-
-
-def children(pid: int) -> set[int]:
-    """Of all threads of a process; empty once it is gone."""
-    found: set[int] = set()
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found.update(int(child) for child in file.read_text().split())
-    return found
 
 
 def main() -> None:

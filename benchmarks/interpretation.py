@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capture import Captured, Shape, capture, report
+from child_processes import children
 from peak_memory import peak_bytes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,17 +76,9 @@ class _Watch(threading.Thread):
 
     def run(self) -> None:
         while not self.over.wait(SAMPLE_S):
-            pids = [self.pid, *_children(self.pid)]
+            pids = [self.pid, *children(self.pid)]
             self.most = max(self.most, sum(map(_pss, pids)))
             self.largest = max(self.largest, *map(peak_bytes, pids))
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    except OSError:
-        return []
-    return [int(child) for child in text.split()]
 
 
 def _pss(pid: int) -> int:
